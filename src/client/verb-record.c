@@ -109,13 +109,56 @@ static bool is_standalone(const Run *run) {
         return run->invocation->bus == BUS_CHOICE_STANDALONE;
 }
 
+static bool is_system_service(const Run *run) {
+        return run->invocation->bus == BUS_CHOICE_SYSTEM ||
+               (run->invocation->bus == BUS_CHOICE_DEFAULT && !g_getenv(TRACING_ENV_SOCKET));
+}
+
 /* Nobody is there who could ask for privileges. */
 static bool is_plain_standalone(const Run *run) {
         return is_standalone(run) && geteuid() != 0;
 }
 
+/* Whether anything is wanted that the machine says, other than call stacks of one's own programs. */
+static bool wants_machine(const RecordRequest *request) {
+        g_auto(GStrv) sources = record_request_probe_sources(request);
+        char **source = sources;
+
+        while (*source && streq(*source, TRACING_OWN_STACKS_SOURCE))
+                source++;
+        return *source;
+}
+
+/* Call stacks at an event of the kernel's are of the machine. */
+static bool wants_stacks_of_machine(void) {
+        for (char **event = arg_stacks_at; event && *event; event++)
+                if (strchr(*event, '/'))
+                        return true;
+        return false;
+}
+
+/* Call stacks of a command, and nothing that others would have to be asked about. */
+static bool is_own_profile(const Run *run) {
+        return (arg_stacks || arg_stacks_at) && run->invocation->command && geteuid() != 0 &&
+               !wants_stacks_of_machine();
+}
+
+/* Whether the service is to show only whose programs they are. */
+static bool wants_own_stacks(const Run *run) {
+        if (is_plain_standalone(run))
+                return true;
+        return is_system_service(run) && geteuid() != 0 && !wants_stacks_of_machine() &&
+               !wants_machine(&run->request);
+}
+
 /* Without a word about what to record: all there is, as far as one may. */
 static ExitStatus load_default_preset(Run *run) {
+        if (is_system_service(run) && is_own_profile(run)) {
+                if (!run->invocation->is_quiet)
+                        say_hint(_("Recording only your own programs; -p default: all that "
+                                   "there is, with an administrator's leave."));
+                return record_request_load_preset(&run->request, RECORD_PRESET_APPS);
+        }
         if (run->invocation->bus != BUS_CHOICE_USER && !is_plain_standalone(run))
                 return record_request_load_preset(&run->request, RECORD_PRESET_DEFAULT);
         if (is_plain_standalone(run) && !run->invocation->is_quiet)
@@ -241,17 +284,17 @@ static ExitStatus build_heap(Run *run) {
 
 static ExitStatus build_request(Run *run) {
         ExitStatus status = check_combination(run);
+        bool is_own;
 
         if (!status)
                 status = load_config(run);
         for (char **event = run->invocation->arguments; !status && *event; event++)
                 status = record_request_add_event(&run->request, *event);
+        is_own = wants_own_stacks(run);
         if (!status && arg_stacks)
-                status = record_request_add_stacks(
-                        &run->request, arg_stacks, is_plain_standalone(run));
+                status = record_request_add_stacks(&run->request, arg_stacks, is_own);
         for (char **event = arg_stacks_at; !status && event && *event; event++)
-                status = record_request_add_stacks_at(
-                        &run->request, *event, is_plain_standalone(run));
+                status = record_request_add_stacks_at(&run->request, *event, is_own);
         if (!status && arg_heap)
                 status = build_heap(run);
         if (!status && arg_time)

@@ -271,17 +271,24 @@ static int instance_new(HostInstance **ret,
 }
 
 /* Of what this machine has; why it has not is no secret. */
-static int instance_permit(HostInstance *instance, Request *request) {
+static int instance_permit(HostInstance *instance,
+                           Request *request,
+                           const DataSourceConfig *config,
+                           ProbeOwner *ret_owner) {
         const Host *host = instance->host;
 
         instance->longest_ns = UINT64_MAX;
         if (!host->permits)
                 return 0;
+        /* What was permitted is what the config names, whatever it is set up as. */
+        if (!config->name || !streq(config->name, instance->ops->name))
+                return probe_refuse(&request->error, "the config is of another data source");
         return host->permits->take(&instance->permit,
                                    host->permits_userdata,
                                    request->config,
                                    request->n_config,
                                    &instance->longest_ns,
+                                   ret_owner,
                                    &request->error);
 }
 
@@ -289,6 +296,7 @@ static int instance_setup(Host *host, Request *request, const DataSourceConfig *
         _cleanup_(instance_freep) HostInstance *instance = NULL;
         _cleanup_(probe_notes_deinit) ProbeNotes notes = {};
         ProbeSetup setup = { .config = config, .notes = &notes };
+        ProbeOwner owner;
         int r;
 
         if (host->n_instances >= HOST_INSTANCES_MAX)
@@ -303,7 +311,9 @@ static int instance_setup(Host *host, Request *request, const DataSourceConfig *
         setup.link = instance->link;
         r = source_check(request->source, &request->error);
         if (r == 0)
-                r = instance_permit(instance, request);
+                r = instance_permit(instance, request, config, &owner);
+        if (r == 0 && host->permits)
+                setup.owner = &owner;
         if (r == 0)
                 r = instance->ops->setup(&instance->probe, &setup, &request->error);
         if (r != 0)

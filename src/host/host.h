@@ -40,13 +40,15 @@ int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
 /* Says which instances may be set up at all, and how long they may record; on the loop. */
 typedef struct HostPermits {
-        /* `config` is as it came. *ret, of no meaning here, is what was used up; *ret_longest_ns UINT64_MAX: for
-         * as long as the service wants. 0, PROBE_E_REFUSED with *ret_error, a negative errno. */
+        /* `config` is as it came. *ret, of no meaning here, is what was used up; *ret_longest_ns
+         * UINT64_MAX: for as long as the service wants; *ret_owner is for whom. 0, PROBE_E_REFUSED with
+         * *ret_error, a negative errno. */
         int (*take)(void **ret,
                     void *userdata,
                     const void *config,
                     size_t n_config,
                     uint64_t *ret_longest_ns,
+                    ProbeOwner *ret_owner,
                     char **ret_error);
         /* The instance is no more. */
         void (*give_back)(void *permit);

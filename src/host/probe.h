@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "data_source_config.pb-c.h"
 #include "host/packet-writer.h"
@@ -44,8 +45,15 @@ typedef struct ProbeNotes {
 
 #define PROBE_NOTES_MAX 32 /* of one instance; further notes are only logged */
 
+/* For whom something is recorded: the user and group of whose connection or process asked for it. */
+typedef struct ProbeOwner {
+        uid_t uid;
+        gid_t gid;
+} ProbeOwner;
+
 typedef struct ProbeSetup {
         const DataSourceConfig *config; /* valid during setup() only */
+        const ProbeOwner *owner;        /* likewise; NULL: not known */
         ProbeNotes *notes;              /* valid during setup() only; or NULL */
         PacketSink *sink;               /* valid from start() until free() */
         SessionLink *link;              /* what the probes of one recording share */

@@ -75,12 +75,12 @@ static bool root_is_there(const Entrance *entrance) {
         return false;
 }
 
-static int inquiry_grant(Inquiry *inquiry) {
+static int inquiry_grant(Inquiry *inquiry, const GrantOwner *owner) {
         const EntranceOptions *options = &inquiry->peer->entrance->options;
         int r = 0;
 
         if (!options->trusts_service)
-                r = grant_book_add(options->grants, inquiry->config, probe_now_ns());
+                r = grant_book_add(options->grants, inquiry->config, owner, probe_now_ns());
         if (r > 0)
                 return sd_bus_reply_method_errorf(
                         inquiry->call,
@@ -92,15 +92,15 @@ static int inquiry_grant(Inquiry *inquiry) {
                      : sd_bus_reply_method_return(inquiry->call, "");
 }
 
-static int inquiry_answer(Inquiry *inquiry, GrantAnswer answer) {
+static int inquiry_answer(Inquiry *inquiry, GrantAnswer answer, const GrantOwner *owner) {
         sd_bus_message *call = inquiry->call;
 
         switch (answer) {
         case GRANT_YES:
-                return inquiry_grant(inquiry);
+                return inquiry_grant(inquiry, owner);
         case GRANT_IS_ROOT:
                 if (root_is_there(inquiry->peer->entrance))
-                        return inquiry_grant(inquiry);
+                        return inquiry_grant(inquiry, owner);
                 return sd_bus_reply_method_errorf(
                         call, TRACING_ERROR_ROOT_IS_SILENT, "root is not connected itself");
         case GRANT_NEEDS_INTERACTION:
@@ -120,12 +120,12 @@ static int inquiry_answer(Inquiry *inquiry, GrantAnswer answer) {
         }
 }
 
-static void on_question_answered(void *userdata, GrantAnswer answer) {
+static void on_question_answered(void *userdata, GrantAnswer answer, const GrantOwner *owner) {
         _cleanup_(inquiry_freep) Inquiry *inquiry = userdata;
         int r;
 
         inquiry->question = NULL;
-        r = inquiry_answer(inquiry, answer);
+        r = inquiry_answer(inquiry, answer, owner);
         if (r < 0)
                 log_debug("cannot answer the service: %s", strerror(-r));
 }
@@ -167,6 +167,8 @@ static int inquiry_read(Inquiry *inquiry, GrantQuestionOptions *ret, sd_bus_erro
 }
 
 static int inquiry_begin(Inquiry *inquiry, GrantQuestionOptions *options) {
+        /* Of nobody, or of root, who has no need of it. */
+        static const GrantOwner root = {};
         const Entrance *entrance = inquiry->peer->entrance;
 
         options->bus = entrance->options.bus;
@@ -177,7 +179,8 @@ static int inquiry_begin(Inquiry *inquiry, GrantQuestionOptions *options) {
         on_question_answered(inquiry,
                              entrance->options.trusts_service ? GRANT_YES
                              : root_is_there(entrance)        ? GRANT_IS_ROOT
-                                                              : GRANT_UNAVAILABLE);
+                                                              : GRANT_UNAVAILABLE,
+                             &root);
         return 0;
 }
 

@@ -27,7 +27,7 @@ struct GrantQuestion {
         char *name;
         uint32_t pid;
         uint64_t start_time;
-        uid_t uid;
+        GrantOwner owner;
         const Config *config;
         bool is_interactive;
         size_t n_granted; /* of the actions */
@@ -53,9 +53,10 @@ GrantQuestion *grant_question_free(GrantQuestion *question) {
 static void question_done(GrantQuestion *question, GrantAnswer answer) {
         GrantDone *done = question->done;
         void *userdata = question->userdata;
+        const GrantOwner owner = question->owner;
 
         grant_question_free(question);
-        done(userdata, answer);
+        done(userdata, answer, &owner);
 }
 
 /*
@@ -66,8 +67,8 @@ static void on_verdict(void *userdata, PolkitVerdict verdict);
 
 static PolkitSubject question_subject(const GrantQuestion *question) {
         return (PolkitSubject){
-                .uid = question->uid,
-                .user = question->uid,
+                .uid = question->owner.owner.uid,
+                .user = question->owner.owner.uid,
                 .name = question->name,
                 .pid = (pid_t)question->pid,
                 .start_time = question->start_time,
@@ -121,65 +122,114 @@ static void on_verdict(void *userdata, PolkitVerdict verdict) {
  * Whose connection or process it is
  */
 
-static void question_know_user(GrantQuestion *question, uid_t uid) {
-        question->uid = uid;
-        if (uid == 0)
+static void question_know_owner(GrantQuestion *question, const ProbeOwner *owner) {
+        question->owner.owner = *owner;
+        if (owner->uid == 0)
                 question_done(question, GRANT_IS_ROOT);
         else if (question_ask(question) < 0)
                 question_done(question, GRANT_UNAVAILABLE);
 }
 
-static int on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        GrantQuestion *question = userdata;
-        uint32_t uid;
-
-        if (sd_bus_message_is_method_error(reply, NULL) ||
-            sd_bus_message_read(reply, "u", &uid) < 0)
-                question_done(question, GRANT_IS_GONE);
-        else
-                question_know_user(question, uid);
-        return 0;
-}
-
 /* The real user, as polkit takes it: a setuid program counts as the user that runs it. */
-static int read_user(int process, uid_t *ret) {
+static int read_owner(int process, ProbeOwner *ret) {
         _cleanup_(freep) char *status = NULL;
-        const char *line;
+        const char *user, *group;
         int r;
 
         r = fd_read_file(&status, NULL, process, "status", STATUS_BYTES_MAX);
         if (r < 0)
                 return r;
-        line = strstr(status, "\nUid:");
-        return line && sscanf(line, " Uid: %u", ret) == 1 ? 0 : -EBADMSG;
+        user = strstr(status, "\nUid:");
+        group = strstr(status, "\nGid:");
+        return user && sscanf(user, " Uid: %u", &ret->uid) == 1 && group &&
+                               sscanf(group, " Gid: %u", &ret->gid) == 1
+                       ? 0
+                       : -EBADMSG;
 }
 
-/* The directory stays that of one process, also if the number is another's by now. */
-static int process_user(uid_t *ret, uint32_t pid, uint64_t start_time) {
-        _cleanup_(fd_closep) int process = -1;
-        uint64_t ticks;
+static int open_process(uint32_t pid) {
         char path[sizeof("/proc/4294967295")];
-        int r;
+        int process;
 
         snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
         process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return process < 0 ? -errno : process;
+}
+
+/* The directory stays that of one process, also if the number is another's by now. */
+static int process_owner(ProbeOwner *ret, uint32_t pid, uint64_t start_time) {
+        _cleanup_(fd_closep) int process = open_process(pid);
+        uint64_t ticks;
+        int r;
+
         if (process < 0)
-                return -errno;
+                return process;
         r = process_start_time_at(process, &ticks);
         if (r < 0)
                 return r;
-        return ticks == start_time ? read_user(process, ret) : -ESRCH;
+        return ticks == start_time ? read_owner(process, ret) : -ESRCH;
 }
 
 /* Later, as everything is answered: behind a call that tells nothing. */
 static int on_ready(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         GrantQuestion *question = userdata;
-        uid_t uid;
+        ProbeOwner owner;
 
-        if (process_user(&uid, question->pid, question->start_time) < 0)
+        if (process_owner(&owner, question->pid, question->start_time) < 0)
                 question_done(question, GRANT_IS_GONE);
         else
-                question_know_user(question, uid);
+                question_know_owner(question, &owner);
+        return 0;
+}
+
+/* The bus knows its group, too, but not which of its groups is the one of new files. If the number is another process's
+ * by now, that is of the same user, or it is refused. */
+static int read_connection(ProbeOwner *ret, uint32_t pid, uint32_t uid) {
+        _cleanup_(fd_closep) int process = open_process(pid);
+        int r;
+
+        if (process < 0)
+                return process;
+        r = read_owner(process, ret);
+        if (r < 0)
+                return r;
+        return ret->uid == uid ? 0 : -ESRCH;
+}
+
+static int read_credentials(sd_bus_message *reply, uint32_t *ret_uid, uint32_t *ret_pid) {
+        const char *key;
+        int r;
+
+        r = sd_bus_message_enter_container(reply, 'a', "{sv}");
+        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(reply, "s", &key);
+                if (r >= 0 && streq(key, "UnixUserID"))
+                        r = sd_bus_message_read(reply, "v", "u", ret_uid);
+                else if (r >= 0 && streq(key, "ProcessID"))
+                        r = sd_bus_message_read(reply, "v", "u", ret_pid);
+                else if (r >= 0)
+                        r = sd_bus_message_skip(reply, "v");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(reply);
+        }
+        return r;
+}
+
+/* A group is needed only where programs are shown to whom they are of. */
+static int on_credentials(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        GrantQuestion *question = userdata;
+        uint32_t uid = (uint32_t)-1, pid = 0;
+        ProbeOwner owner;
+
+        if (sd_bus_message_is_method_error(reply, NULL) ||
+            read_credentials(reply, &uid, &pid) < 0 || uid == (uint32_t)-1) {
+                question_done(question, GRANT_IS_GONE);
+                return 0;
+        }
+        owner = (ProbeOwner){ uid, (gid_t)-1 };
+        if (uid != 0 && read_connection(&owner, pid, uid) < 0)
+                owner = (ProbeOwner){ uid, (gid_t)-1 };
+        question_know_owner(question, &owner);
         return 0;
 }
 
@@ -189,8 +239,8 @@ static int question_begin(GrantQuestion *question) {
                                         "org.freedesktop.DBus",
                                         "/org/freedesktop/DBus",
                                         "org.freedesktop.DBus",
-                                        question->name ? "GetConnectionUnixUser" : "GetId",
-                                        question->name ? on_user : on_ready,
+                                        question->name ? "GetConnectionCredentials" : "GetId",
+                                        question->name ? on_credentials : on_ready,
                                         question,
                                         question->name ? "s" : NULL,
                                         question->name);
@@ -208,11 +258,14 @@ int grant_question_new(GrantQuestion **ret, const GrantQuestionOptions *options)
                 .start_time = options->subject.start_time,
                 .config = options->config,
                 .is_interactive = options->is_interactive,
+                .owner.is_own_only = grant_is_own_only(options->config),
                 .actions = { TRACING_ACTION_TRACE_SYSTEM, TRACING_ACTION_TRACE_DYNAMIC },
                 .n_actions = config_defines_probes(options->config) ? 2 : 1,
                 .done = options->done,
                 .userdata = options->userdata,
         };
+        if (question->owner.is_own_only)
+                question->actions[0] = TRACING_ACTION_PROFILE_OWN;
         /* Others may pass from one connection to another while we ask. */
         if (options->subject.name && options->subject.name[0] == ':') {
                 question->name = strdup(options->subject.name);

@@ -7,13 +7,15 @@
  * The tracing service says who asks it for a recording; polkit is asked here, again, whether that user may. So a
  * service that has been taken over can name only requesters who are there, and gets what polkit gives these. What the
  * service says of the requester's user is not believed: the message bus is asked whose connection it is, or the kernel
- * whose process. Root is not asked about at all, for everybody could be said to be root: root has to be connected
- * itself.
+ * whose process. Where nothing is wanted but to see that user's own programs, it is another action that polkit is asked
+ * about, which covers nothing else. Root is not asked about at all, for everybody could be said to be root: root has to
+ * be connected itself.
  */
 
 #include <systemd/sd-bus.h>
 
 #include "config/config.h"
+#include "probes/grant.h"
 #include "shared/macro.h"
 
 typedef struct GrantQuestion GrantQuestion;
@@ -34,8 +36,9 @@ typedef struct GrantSubject {
         uint64_t start_time; /* of the process, in the kernel's ticks */
 } GrantSubject;
 
-/* The question is over and freed when it returns. Never called from inside grant_question_new(). */
-typedef void GrantDone(void *userdata, GrantAnswer answer);
+/* The question is over and freed when it returns. `owner` is of GRANT_YES and GRANT_IS_ROOT. Never called from inside
+ * grant_question_new(). */
+typedef void GrantDone(void *userdata, GrantAnswer answer, const GrantOwner *owner);
 
 typedef struct GrantQuestionOptions {
         sd_bus *bus; /* the message bus */

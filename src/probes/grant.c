@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "probes/grant.h"
+#include "probes/probe-registry.h"
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
+#include "shared/names.h"
 #include "wire/wire-reader.h"
 
 #define FILE_NAME_BYTES 32
@@ -30,6 +32,8 @@ static const uint32_t service_fields[] = { 2, 3, CONFIG_TRACING_SESSION_ID, 6, 7
 typedef struct GrantFile {
         uint64_t session_id;
         uint64_t duration_ms;
+        uint32_t uid;
+        uint32_t gid;
 } GrantFile;
 
 /* One data source of what was allowed. */
@@ -39,6 +43,7 @@ typedef struct GrantPart {
         uint64_t session_id;  /* 0: no part of the grant was used yet */
         uint64_t duration_ms; /* 0: until stopped */
         uint64_t until;       /* CLOCK_BOOTTIME, ns */
+        ProbeOwner owner;
         uint8_t *bytes;
         size_t n_bytes;
 } GrantPart;
@@ -105,7 +110,34 @@ static void book_forget(GrantBook *book, uint64_t now) {
                         book_drop(book, part);
 }
 
-int grant_book_add(GrantBook *book, const Config *config, uint64_t now) {
+static bool is_of_owner(const Config *config, size_t i) {
+        const Perfetto__Protos__DataSourceConfig *source = config->pb->data_sources[i]->config;
+
+        return source && source->name && streq(source->name, TRACING_OWN_STACKS_SOURCE);
+}
+
+/* Data sources that only others have may be named beside; those that are the machine's may not. */
+static bool is_of_machine(const Config *config, size_t i) {
+        const Perfetto__Protos__DataSourceConfig *source = config->pb->data_sources[i]->config;
+
+        for (size_t n = 0; source && source->name && n < n_machine_probes; n++)
+                if (streq(source->name, machine_probes[n]->name))
+                        return !is_of_owner(config, i);
+        return false;
+}
+
+bool grant_is_own_only(const Config *config) {
+        bool has_own = false;
+
+        for (size_t i = 0; i < config->pb->n_data_sources; i++) {
+                if (is_of_machine(config, i))
+                        return false;
+                has_own |= is_of_owner(config, i);
+        }
+        return has_own;
+}
+
+int grant_book_add(GrantBook *book, const Config *config, const GrantOwner *owner, uint64_t now) {
         const bool has_triggers =
                 config->pb->trigger_config && config->pb->trigger_config->trigger_mode;
         uint64_t grant = ++book->last_grant;
@@ -117,12 +149,15 @@ int grant_book_add(GrantBook *book, const Config *config, uint64_t now) {
                 GrantPart *part;
                 int r;
 
+                if (owner->is_own_only && !is_of_owner(config, i))
+                        continue;
                 r = part_new(&part, config->sources[i].bytes, config->sources[i].n_bytes);
                 if (r < 0)
                         return r;
                 part->grant = grant;
                 part->duration_ms = has_triggers ? 0 : config->pb->duration_ms;
                 part->until = now + GRANT_WAIT_NS;
+                part->owner = owner->owner;
                 book_put(book, part);
         }
         return 0;
@@ -187,7 +222,12 @@ static void book_bind(GrantBook *book, uint64_t grant, uint64_t session_id) {
 }
 
 static int write_file(int fd, const GrantPart *part) {
-        const GrantFile head = { .session_id = part->session_id, .duration_ms = part->duration_ms };
+        const GrantFile head = {
+                .session_id = part->session_id,
+                .duration_ms = part->duration_ms,
+                .uid = part->owner.uid,
+                .gid = part->owner.gid,
+        };
         int r;
 
         r = fd_write_all(fd, &head, sizeof(head));
@@ -250,6 +290,10 @@ uint64_t grant_use_longest_ns(const GrantUse *use) {
         return use->part->duration_ms * 1000000 + GRANT_SLACK_NS;
 }
 
+ProbeOwner grant_use_owner(const GrantUse *use) {
+        return use->part->owner;
+}
+
 /*
  * After a crash
  */
@@ -274,6 +318,7 @@ static int load_file(GrantBook *book, const char *name, uint64_t now) {
         part->session_id = head.session_id;
         part->duration_ms = head.duration_ms;
         part->until = now + GRANT_WAIT_NS;
+        part->owner = (ProbeOwner){ head.uid, head.gid };
         book_put(book, part);
         return 0;
 }

@@ -13,9 +13,11 @@
  * nobody could be asked again.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/config.h"
+#include "host/probe.h"
 #include "shared/macro.h"
 
 #define GRANT_WAIT_NS  (UINT64_C(60) * 1000000000) /* until it is used */
@@ -39,8 +41,17 @@ int grant_book_new(GrantBook **ret, const char *directory, uint64_t now);
 GrantBook *grant_book_free(GrantBook *book); /* no use may be left */
 DEFINE_CLEANUP(GrantBook *, grant_book_free)
 
+/* For whom, and what of it may be recorded. */
+typedef struct GrantOwner {
+        ProbeOwner owner;
+        bool is_own_only; /* data sources that show the owner's programs and nothing else */
+} GrantOwner;
+
+/* Whether all that these probes would record of it is the programs of who asks. */
+bool grant_is_own_only(const Config *config);
+
 /* 0, GRANT_E_LIMIT, -ENOMEM. */
-int grant_book_add(GrantBook *book, const Config *config, uint64_t now);
+int grant_book_add(GrantBook *book, const Config *config, const GrantOwner *owner, uint64_t now);
 
 /* For a data source whose serialized config came with its setup. 0, GRANT_E_NONE, -ENOMEM. */
 int grant_use_new(GrantUse **ret, GrantBook *book, const void *config, size_t n, uint64_t now);
@@ -49,3 +60,4 @@ DEFINE_CLEANUP(GrantUse *, grant_use_free)
 
 /* How long it may record at most, with GRANT_SLACK_NS; UINT64_MAX: until it is stopped. */
 uint64_t grant_use_longest_ns(const GrantUse *use);
+ProbeOwner grant_use_owner(const GrantUse *use);

@@ -173,6 +173,7 @@ static int permit_take(void **ret,
                        const void *config,
                        size_t n_config,
                        uint64_t *ret_longest_ns,
+                       ProbeOwner *ret_owner,
                        char **ret_error) {
         GrantUse *use;
         int r;
@@ -185,6 +186,7 @@ static int permit_take(void **ret,
         if (r < 0)
                 return r;
         *ret_longest_ns = grant_use_longest_ns(use);
+        *ret_owner = grant_use_owner(use);
         *ret = use;
         return 0;
 }
@@ -253,11 +255,10 @@ static void program_deinit(Program *program) {
         sd_event_unref(program->event);
 }
 
-/* The user whom the system's probes run as has no programs. */
 static int program_offer(Program *program, Mode mode) {
         HostProgram offer = {
                 .producer = "desktrace-probes",
-                .probes = probes,
+                .probes = mode == MODE_RUN_SYSTEM ? machine_probes : probes,
                 .n_probes = mode == MODE_RUN_SYSTEM ? n_machine_probes : n_probes,
                 .busy = on_busy,
                 .userdata = program,

@@ -9,7 +9,10 @@
 
 #include "host/probe.h"
 
-/* First those of the machine; then what any user can record of his own programs. */
+/* As anybody may run them, and record his own programs. */
 extern const ProbeOps *const probes[];
 extern const size_t n_probes;
+
+/* Of the system's, by the same names: programs are of the user who asks. */
+extern const ProbeOps *const machine_probes[];
 extern const size_t n_machine_probes;

@@ -65,6 +65,7 @@
 
 #define TRACING_ACTION_TRACE_SYSTEM  "org.desktrace.tracing1.trace-system"
 #define TRACING_ACTION_TRACE_DYNAMIC "org.desktrace.tracing1.trace-dynamic"
+#define TRACING_ACTION_PROFILE_OWN   "org.desktrace.tracing1.profile-own"
 #define TRACING_ACTION_TRACE_SANDBOX "org.desktrace.tracing1.trace-from-sandbox"
 #define TRACING_ACTION_MANAGE        "org.desktrace.tracing1.manage-sessions"
 #define TRACING_ACTION_DETACH        "org.desktrace.tracing1.detach"

@@ -134,9 +134,6 @@ def check_architecture(top):
 
 SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.pipewire|org\.x|cpu)\.\w+"
 
-# Of the probes where they run as an ordinary user: no service starts them for it.
-STANDALONE_ONLY = {"cpu.stacks"}
-
 # Where data sources are listed, whose, and what a list's line looks like.
 SOURCE_LISTS = {
     "docs/SOURCES.md": (("probes", "bridges"), rf"^\| `({SOURCE})` \|"),
@@ -170,8 +167,6 @@ def check_sources(top):
     for path, (owners, line) in SOURCE_LISTS.items():
         listed = set(re.findall(line, tap.read(top, path), re.M))
         wanted = set().union(*(sources[owner] for owner in owners))
-        if "producers.d" in path:
-            wanted -= STANDALONE_ONLY
         yield from (f"{path} lacks {name}" for name in sorted(wanted - listed))
         yield from (f"{path}: no source is called {name}" for name in sorted(listed - wanted))
 

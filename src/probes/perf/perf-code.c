@@ -49,7 +49,7 @@ static void file_set_module(PerfCode *code, PerfFile *file, Module *module) {
         code->n_module_bytes += module_bytes(module);
 }
 
-int perf_code_init(PerfCode *code, Unwinder *unwinder) {
+int perf_code_init(PerfCode *code, Unwinder *unwinder, const ProbeOwner *owner) {
         static const FileIdentity nowhere = {};
 
         *code = (PerfCode){ .unwinder = unwinder };
@@ -59,7 +59,7 @@ int perf_code_init(PerfCode *code, Unwinder *unwinder) {
         if (!code->files || !code->by_identity || !code->vdso)
                 return -ENOMEM;
         file_set_module(code, code->vdso, perf_file_vdso());
-        return loader_new(&code->loader);
+        return loader_new(&code->loader, owner);
 }
 
 void perf_code_deinit(PerfCode *code) {

@@ -40,7 +40,8 @@ typedef struct PerfCode {
         uint64_t n_refused; /* files that were one too many */
 } PerfCode;
 
-int perf_code_init(PerfCode *code, Unwinder *unwinder);
+/* `owner`: of loader_new(). 0 or a negative errno. */
+int perf_code_init(PerfCode *code, Unwinder *unwinder, const ProbeOwner *owner);
 void perf_code_deinit(PerfCode *code);
 
 /* The file of a mapping; NULL: the mapping has no file, or there is no room. */

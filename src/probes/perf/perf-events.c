@@ -99,6 +99,10 @@ static bool is_wanted(const PerfSettings *settings, uint32_t cpu) {
  * Opening
  */
 
+static bool is_processors(const PerfSettings *settings) {
+        return !settings->is_software && !settings->is_off_cpu;
+}
+
 static struct perf_event_attr attr_of(const PerfSettings *settings) {
         struct perf_event_attr attr = {
                 .size = sizeof(attr),
@@ -122,7 +126,8 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
                 .clockid = settings->clock,
                 .exclude_callchain_user = !settings->kernel_walks,
                 .exclude_callchain_kernel = !settings->wants_kernel_frames,
-                .exclude_kernel = settings->is_own,
+                .exclude_kernel =
+                        settings->is_own || (settings->has_owner && is_processors(settings)),
                 .exclude_hv = settings->is_own,
         };
 
@@ -401,4 +406,33 @@ PerfRing *perf_events_oldest(PerfEvents *events) {
 void perf_events_end(PerfEvents *events) {
         for (size_t i = 0; i < events->n_rings; i++)
                 perf_ring_end(&events->rings[i]);
+}
+
+static bool is_change(const uint8_t *start, size_t n_bytes, const void *userdata) {
+        const uint32_t pid = (uint32_t) * (const pid_t *)userdata;
+        struct perf_event_header header;
+        uint32_t numbers
+                [4] = {}; /* process and thread; of a task the process, its parent, the thread, that of the parent */
+
+        memcpy(&header, start, sizeof(header));
+        memcpy(numbers, start + sizeof(header), MIN(n_bytes - sizeof(header), sizeof(numbers)));
+        switch (header.type) {
+        case PERF_RECORD_LOST:
+                return true;
+        case PERF_RECORD_COMM:
+                return numbers[0] == pid && (header.misc & PERF_RECORD_MISC_COMM_EXEC);
+        case PERF_RECORD_FORK:
+                return numbers[0] == pid && numbers[1] != pid;
+        case PERF_RECORD_EXIT:
+                return numbers[0] == pid && numbers[2] == pid;
+        default:
+                return false;
+        }
+}
+
+bool perf_events_foresee_change(const PerfEvents *events, pid_t pid) {
+        for (size_t i = 0; i < events->n_rings; i++)
+                if (perf_ring_has(&events->rings[i], is_change, &pid))
+                        return true;
+        return false;
 }

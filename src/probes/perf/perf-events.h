@@ -55,3 +55,7 @@ void perf_events_begin(PerfEvents *events);
 /* The ring with the oldest record; NULL when all are read. Then perf_ring_next(). */
 PerfRing *perf_events_oldest(PerfEvents *events);
 void perf_events_end(PerfEvents *events);
+
+/* Whether it is still to be read that this number becomes another program or process, or that something was lost that
+ * could have said so. */
+bool perf_events_foresee_change(const PerfEvents *events, pid_t pid);

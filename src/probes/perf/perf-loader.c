@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "probes/perf/perf-file.h"
+#include "probes/perf/perf-identity.h"
 #include "probes/perf/perf-loader.h"
+#include "shared/log.h"
 #include "shared/thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -26,6 +29,8 @@ struct Loader {
         List finished;
         unsigned n_threads;
         bool is_closing;
+        bool has_owner;
+        ProbeOwner owner;
 };
 
 uint64_t loader_now_ns(void) {
@@ -95,14 +100,28 @@ static Load *next_load(Loader *loader) {
         return load;
 }
 
+/* Or nothing is read. */
+static bool become_owner(const Loader *loader) {
+        int r = loader->has_owner ? perf_identity_assume(loader->owner.uid, loader->owner.gid) : 0;
+
+        if (r < 0)
+                log_warning("cannot look with the eyes of user %u, so none of that user's programs "
+                            "is shown: %s",
+                            (unsigned)loader->owner.uid,
+                            strerror(-r));
+        return r >= 0;
+}
+
 static void *run(void *userdata) {
         Loader *loader = userdata;
+        const bool may_read = become_owner(loader);
         Load *load;
 
         pthread_mutex_lock(&loader->lock);
         while ((load = next_load(loader))) {
                 pthread_mutex_unlock(&loader->lock);
-                perf_file_carry_out(load);
+                if (may_read)
+                        perf_file_carry_out(load);
                 pthread_mutex_lock(&loader->lock);
                 list_unlink(&load->loads);
                 list_append(&loader->finished, &load->loads);
@@ -127,7 +146,7 @@ static int start_thread(Loader *loader) {
         return 0;
 }
 
-int loader_new(Loader **ret) {
+int loader_new(Loader **ret, const ProbeOwner *owner) {
         pthread_condattr_t attributes;
         Loader *loader = calloc(1, sizeof(*loader));
         int r;
@@ -135,6 +154,9 @@ int loader_new(Loader **ret) {
         if (!loader)
                 return -ENOMEM;
         loader->n_references = 1;
+        loader->has_owner = owner;
+        if (owner)
+                loader->owner = *owner;
         list_init(&loader->waiting);
         list_init(&loader->running);
         list_init(&loader->finished);

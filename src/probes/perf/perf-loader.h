@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/probe.h"
 #include "probes/perf/jit-names.h"
 #include "shared/list.h"
 #include "shared/macro.h"
@@ -41,6 +42,7 @@ typedef struct Load {
         pid_t pid; /* a process that has it mapped, or the process */
         void *userdata;
         uint64_t begun_ns; /* under the lock */
+        uint32_t program;  /* of the process, which may have become another one since */
         /* LOAD_FILE */
         FileIdentity identity;
         uint64_t start; /* where it is mapped */
@@ -52,13 +54,14 @@ typedef struct Load {
         char *command; /* its first argument; NULL: none */
         char *cgroup;  /* the text of /proc/PID/cgroup; NULL: it could not be read */
         /* LOAD_JIT */
-        uint32_t program; /* of the process, which may have become another one since */
-        JitNames *jit;    /* NULL: it has none, or they are not its own */
+        JitNames *jit; /* NULL: it has none, or they are not its own */
 } Load;
 
 typedef struct Loader Loader;
 
-int loader_new(Loader **ret);
+/* With an owner, everything is read as that user reads it, without any privilege of ours; NULL: with all of them. 0 or
+ * a negative errno. */
+int loader_new(Loader **ret, const ProbeOwner *owner);
 /* Does not wait for threads that do not come back. */
 Loader *loader_free(Loader *loader);
 DEFINE_CLEANUP(Loader *, loader_free)

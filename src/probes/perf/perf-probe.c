@@ -100,7 +100,25 @@ static int attach(PerfProbe *perf, ProbeNotes *notes, char **ret_error) {
         return r;
 }
 
-static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_error) {
+typedef enum Whose {
+        WHOSE_MACHINE,
+        WHOSE_OWN,    /* of who runs this: events of threads */
+        WHOSE_OWNERS, /* of who asks: events of the machine, of which little is shown */
+} Whose;
+
+static int limit_settings(PerfProbe *perf, const ProbeSetup *setup, Whose whose, char **ret_error) {
+        switch (whose) {
+        case WHOSE_OWN:
+                return perf_settings_limit_to_own(&perf->settings, ret_error);
+        case WHOSE_OWNERS:
+                return perf_settings_limit_to_owner(&perf->settings, setup->owner, ret_error);
+        case WHOSE_MACHINE:
+        default:
+                return 0;
+        }
+}
+
+static int setup(void **ret, const ProbeSetup *setup, Whose whose, char **ret_error) {
         _cleanup_(perf_freep) PerfProbe *perf = calloc(1, sizeof(*perf));
         KernelSymbols *kernel;
         bool uses_clock = false;
@@ -111,8 +129,7 @@ static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_er
         r = perf_settings_init(&perf->settings, setup->config, ret_error);
         if (r != 0)
                 return r;
-        if (is_own)
-                r = perf_settings_limit_to_own(&perf->settings, ret_error);
+        r = limit_settings(perf, setup, whose, ret_error);
         if (r != 0)
                 return r;
         hurry(perf);
@@ -132,7 +149,8 @@ static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_er
                            "often have none: samples are taken by time, %" PRIu64 " a second",
                            perf->settings.interval);
         }
-        r = is_own ? attach(perf, setup->notes, ret_error) : 0;
+        perf->sampler.events = perf->settings.has_owner ? &perf->events : NULL;
+        r = whose == WHOSE_OWN ? attach(perf, setup->notes, ret_error) : 0;
         if (r != 0)
                 return r;
         *ret = TAKE(perf);
@@ -140,11 +158,15 @@ static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_er
 }
 
 static int machine_setup(void **ret, const ProbeSetup *options, char **ret_error) {
-        return setup(ret, options, false, ret_error);
+        return setup(ret, options, WHOSE_MACHINE, ret_error);
 }
 
 static int own_setup(void **ret, const ProbeSetup *options, char **ret_error) {
-        return setup(ret, options, true, ret_error);
+        return setup(ret, options, WHOSE_OWN, ret_error);
+}
+
+static int owners_setup(void **ret, const ProbeSetup *options, char **ret_error) {
+        return setup(ret, options, WHOSE_OWNERS, ret_error);
 }
 
 static int perf_start(void *userdata, char **ret_error) {
@@ -316,19 +338,45 @@ const ProbeOps perf_probe_ops = {
         .free = perf_free,
 };
 
+#define OWN_RECORDS                                                                         \
+        "what a user's own programs run, and where they sleep: call stacks without frames " \
+        "of the kernel, many times a second or when something happens"
+
 const ProbeOps own_stacks_probe_ops = {
         .name = "cpu.stacks",
         .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE,
                                              PACKET_STACK_SAMPLE,
                                              PACKET_PROCESS_TREE,
                                              0 },
-        .records = "what a user's own programs run, while they are not in the kernel: call stacks, "
-                   "many times a second or when something happens",
+        .records = OWN_RECORDS,
         .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
-        .refuses = "the kernel lets no user sample: sysctl kernel.perf_event_paranoid=2, or record "
-                   "linux.perf; the processor is not x86-64: use perf",
+        .refuses = "with --standalone the kernel lets no user sample: sysctl "
+                   "kernel.perf_event_paranoid=2, or record through the service; the processor is "
+                   "not x86-64: use perf",
         .check = perf_own_check,
         .setup = own_setup,
+        .start = perf_start,
+        .poll = perf_poll,
+        .fd = perf_fd,
+        .flush = perf_flush,
+        .stop = perf_stop,
+        .clear_incremental_state = perf_clear,
+        .free = perf_free,
+};
+
+const ProbeOps owners_stacks_probe_ops = {
+        .name = "cpu.stacks",
+        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE,
+                                             PACKET_STACK_SAMPLE,
+                                             PACKET_PROCESS_TREE,
+                                             0 },
+        .records = OWN_RECORDS,
+        .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
+        .needs = "CAP_PERFMON, CAP_SETUID, CAP_SETGID",
+        .refuses = "the kernel allows no sampling: give the probes CAP_PERFMON; the processor is "
+                   "not x86-64: use perf",
+        .check = perf_events_check,
+        .setup = owners_setup,
         .start = perf_start,
         .poll = perf_poll,
         .fd = perf_fd,

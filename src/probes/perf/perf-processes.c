@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probes/perf/perf-processes.h"
 #include "shared/process-maps.h"
@@ -29,8 +30,11 @@ static PerfProcess *process_free(PerfProcesses *processes, PerfProcess *process)
         return NULL;
 }
 
-int perf_processes_init(PerfProcesses *processes, PerfCode *code, const PerfScope *scope) {
-        *processes = (PerfProcesses){ .code = code, .scope = scope };
+int perf_processes_init(PerfProcesses *processes,
+                        PerfCode *code,
+                        const PerfScope *scope,
+                        bool has_owner) {
+        *processes = (PerfProcesses){ .code = code, .scope = scope, .has_owner = has_owner };
         processes->by_pid = calloc(PLACES, sizeof(PerfProcess *));
         return processes->by_pid ? 0 : -ENOMEM;
 }
@@ -106,15 +110,24 @@ static void process_ask(PerfProcesses *processes, PerfProcess *process) {
                 return;
         process->is_asked = true;
         load = load_new(LOAD_PROCESS, process->pid);
+        if (load)
+                load->program = process->program;
         if (load && !loader_submit(processes->code->loader, load))
                 load_free(load);
+}
+
+static void doubt(PerfProcess *process) {
+        process->is_checked = process->is_readable = process->is_asked = false;
 }
 
 PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
         PerfProcess *process = process_get(processes, pid);
 
-        if (process && (!process->is_known || perf_scope_needs_command(processes->scope) ||
-                        perf_scope_needs_unit(processes->scope)))
+        if (process && process->is_checked && loader_now_ns() - process->checked_ns > PERF_CHECK_NS)
+                doubt(process);
+        if (process &&
+            (!perf_process_is_settled(processes, process) ||
+             perf_scope_needs_command(processes->scope) || perf_scope_needs_unit(processes->scope)))
                 process_ask(processes, process);
         return process;
 }
@@ -201,6 +214,16 @@ const JitName *perf_processes_jit(PerfProcesses *processes,
         return name;
 }
 
+/* A process without memory, such as the kernel's own or one that ends, is nobody's to read; nor are we ourselves, whom
+ * the kernel lets read what is ours. */
+static void take_check(const PerfProcesses *processes, PerfProcess *process, const Load *load) {
+        if (!processes->has_owner || load->program != process->program)
+                return;
+        process->is_checked = true;
+        process->is_readable = load->maps && load->maps[0] && process->pid != getpid();
+        process->checked_ns = load->begun_ns;
+}
+
 void perf_processes_take(PerfProcesses *processes, Load *load) {
         PerfProcess *process = *find_place(processes, load->pid);
 
@@ -210,6 +233,7 @@ void perf_processes_take(PerfProcesses *processes, Load *load) {
                 take_jit(processes, process, load);
                 return;
         }
+        take_check(processes, process, load);
         if (load->maps && !process->is_known) {
                 process_map_all(processes, process, load->maps);
                 process->is_known = true;
@@ -262,6 +286,9 @@ static void follow_fork(PerfProcesses *processes, const void *record, size_t n_b
             address_space_copy(&child->space, &parent->space) < 0)
                 return;
         child->is_known = true;
+        child->is_checked = parent->is_checked;
+        child->is_readable = parent->is_readable;
+        child->checked_ns = parent->checked_ns;
         child->command = parent->command ? strdup(parent->command) : NULL;
         child->cgroup = parent->cgroup ? strdup(parent->cgroup) : NULL;
 }
@@ -284,7 +311,7 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
         process->jit_asked_ns = 0;
         process->is_known = true;
         process->is_judged = false;
-        process->is_asked = false; /* it is called something else now */
+        doubt(process); /* it is called something else now, and may be another user's */
         free(process->command);
         process->command = strdup(name);
 }
@@ -319,7 +346,24 @@ void perf_processes_follow(PerfProcesses *processes, const void *record, size_t 
         }
 }
 
+bool perf_process_is_settled(const PerfProcesses *processes, const PerfProcess *process) {
+        return processes->has_owner ? process->is_checked : process->is_known;
+}
+
+/* Until its record comes. */
+void perf_process_hide(PerfProcess *process) {
+        process->is_readable = false;
+}
+
+void perf_processes_doubt(PerfProcesses *processes) {
+        for (size_t i = 0; i < PLACES; i++)
+                if (processes->by_pid[i])
+                        doubt(processes->by_pid[i]);
+}
+
 bool perf_process_is_in_scope(PerfProcesses *processes, PerfProcess *process) {
+        if (processes->has_owner && !process->is_readable)
+                return false;
         if (!process->is_judged) {
                 process->is_in_scope = perf_scope_has(processes->scope,
                                                       process->pid,

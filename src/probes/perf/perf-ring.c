@@ -99,6 +99,37 @@ void perf_ring_end(PerfRing *ring) {
                 __atomic_store_n(&control->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
+static size_t copy_start(uint8_t *ret, const PerfRing *ring, uint64_t at, size_t n_bytes) {
+        const size_t n_first = MIN(n_bytes, ring->n_bytes - (size_t)(at & (ring->n_bytes - 1)));
+
+        memcpy(ret, data_at(ring, at), n_first);
+        memcpy(ret + n_first, data_at(ring, 0), n_bytes - n_first);
+        return n_bytes;
+}
+
+bool perf_ring_has(const PerfRing *ring, PerfRingTest *test, const void *userdata) {
+        const struct perf_event_mmap_page *control = ring->pages;
+        uint8_t start[PERF_RING_START_BYTES];
+        struct perf_event_header header;
+        uint64_t at = ring->tail, head;
+
+        if (!control)
+                return false;
+        /* As in perf_ring_begin(). */
+        head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+        while (head - at >= sizeof(header)) {
+                memcpy(&header, data_at(ring, at), sizeof(header));
+                if (header.size < sizeof(header) || header.size > head - at)
+                        return true; /* no kernel writes this: nothing is certain */
+                if (test(start,
+                         copy_start(start, ring, at, MIN(header.size, sizeof(start))),
+                         userdata))
+                        return true;
+                at += header.size;
+        }
+        return false;
+}
+
 unsigned perf_ring_fill(const PerfRing *ring) {
         const struct perf_event_mmap_page *control = ring->pages;
 

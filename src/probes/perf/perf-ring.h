@@ -38,5 +38,11 @@ void perf_ring_next(PerfRing *ring);
 /* Gives back what was read. */
 void perf_ring_end(PerfRing *ring);
 
+/* Whether there is a record from the tail on, up to what the kernel has written by now, of which this is true. `start`
+ * is how it begins: its first PERF_RING_START_BYTES, or all of it. */
+#define PERF_RING_START_BYTES 24u
+typedef bool PerfRingTest(const uint8_t *start, size_t n_bytes, const void *userdata);
+bool perf_ring_has(const PerfRing *ring, PerfRingTest *test, const void *userdata);
+
 /* How full it is, in percent. */
 unsigned perf_ring_fill(const PerfRing *ring);

@@ -45,9 +45,12 @@ int perf_sampler_init(PerfSampler *sampler,
         if (r >= 0 && settings->is_off_cpu)
                 r = perf_sleepers_init(&sampler->sleepers);
         if (r >= 0)
-                r = perf_code_init(&sampler->code, sampler->unwinder);
+                r = perf_code_init(&sampler->code,
+                                   sampler->unwinder,
+                                   settings->has_owner ? &settings->owner : NULL);
         if (r >= 0)
-                r = perf_processes_init(&sampler->processes, &sampler->code, &settings->scope);
+                r = perf_processes_init(
+                        &sampler->processes, &sampler->code, &settings->scope, settings->has_owner);
         return r;
 }
 
@@ -106,12 +109,16 @@ static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile
 }
 
 /* A process that nobody has heard of: its samples wait for /proc as they do for a file. */
-static void wait_for_process(PerfSampler *sampler, const PerfProcess *process) {
-        while (!process->is_known && loader_is_busy(sampler->code.loader) &&
-               loader_now_ns() < sampler->wait_until_ns) {
+static void wait_for_process(PerfSampler *sampler, PerfProcess *process) {
+        if (perf_process_is_settled(&sampler->processes, process))
+                return;
+        while (!perf_process_is_settled(&sampler->processes, process) &&
+               loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns) {
                 loader_wait(sampler->code.loader, sampler->wait_until_ns);
                 take_loads(sampler);
         }
+        if (sampler->events && perf_events_foresee_change(sampler->events, process->pid))
+                perf_process_hide(process);
 }
 
 /*
@@ -279,7 +286,11 @@ static bool is_among(const char *name, const char *const names[], size_t n_names
 static bool is_without_stack(const PerfSampler *sampler, const PerfSample *sample) {
         static const char *const ends[] = { "begin_new_exec", "bprm_execve", "do_exit" };
 
-        if (sample->n_stack > 0 || sample->mode != PERF_RECORD_MISC_KERNEL || !sampler->kernel)
+        if (sample->n_stack > 0 || sample->mode != PERF_RECORD_MISC_KERNEL)
+                return false;
+        if (sampler->settings->has_owner)
+                return true;
+        if (!sampler->kernel)
                 return false;
         for (size_t i = 0; i < sample->n_chain; i++) {
                 const uint64_t word = perf_word(sample->chain, i);
@@ -319,7 +330,7 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
  */
 
 static void tell_names(PerfSampler *sampler, const PerfMoment *moment) {
-        if (sampler->settings->is_own)
+        if (sampler->settings->is_own || sampler->settings->has_owner)
                 perf_names_tell(&sampler->writer.names,
                                 &sampler->writer.packets,
                                 moment->pid,
@@ -413,6 +424,7 @@ static void write_sleep(PerfSampler *sampler, const PerfSleeper *sleeper, uint64
             end_ns - sleeper->moment.time_ns < sampler->settings->min_off_ns)
                 return;
         perf_writer_begin(&sampler->writer, sleeper->moment.time_ns);
+        tell_names(sampler, &sleeper->moment);
         for (size_t i = 0; i < sleeper->n_parts; i++)
                 stack_table_add_named(stacks,
                                       sleeper->parts[i].module,
@@ -438,6 +450,8 @@ static void take_sleeper(PerfSampler *sampler, const PerfSample *sample, PerfPro
         };
         PerfSleeper *sleeper;
 
+        /* Now: when it wakes it may be to end, and then nobody knows its name. */
+        tell_names(sampler, &moment);
         stack_table_begin(stacks);
         moment.error = add_all(sampler, sample, process);
         sleeper = perf_sleepers_add(&sampler->sleepers, &moment, stacks, is_lasting);
@@ -475,6 +489,8 @@ void perf_sampler_cut(PerfSampler *sampler, uint64_t time_ns) {
 static void take_loss(PerfSampler *sampler, uint32_t cpu, uint64_t time_ns, uint64_t n) {
         perf_writer_loss(&sampler->writer, cpu, time_ns, n);
         sampler->counts.n_lost += n;
+        if (sampler->settings->has_owner)
+                perf_processes_doubt(&sampler->processes);
         if (sampler->settings->is_off_cpu)
                 (void)perf_sleepers_clear(&sampler->sleepers);
 }
@@ -499,6 +515,11 @@ static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         if (!process)
                 return;
         wait_for_process(sampler, process);
+        if (!perf_process_is_settled(&sampler->processes, process)) {
+                sampler->counts.n_unsettled++;
+                if (sampler->settings->has_owner)
+                        return;
+        }
         if (!perf_process_is_in_scope(&sampler->processes, process))
                 return;
         if (sampler->settings->is_off_cpu)

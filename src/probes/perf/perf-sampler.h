@@ -10,6 +10,7 @@
  */
 
 #include "probes/ftrace/kernel-symbols.h"
+#include "probes/perf/perf-events.h"
 #include "probes/perf/perf-processes.h"
 #include "probes/perf/perf-sleepers.h"
 #include "probes/perf/perf-writer.h"
@@ -22,12 +23,15 @@ typedef struct PerfCounts {
         uint64_t n_complete; /* of those with a stack of their own */
         uint64_t n_stacks;
         uint64_t n_lost;
-        uint64_t n_bad; /* malformed records */
+        uint64_t n_bad;       /* malformed records */
+        uint64_t n_unsettled; /* of processes of which it was not known in time what they are */
 } PerfCounts;
 
 typedef struct PerfSampler {
         PerfWriter writer;
         const PerfSettings *settings; /* borrowed */
+        const PerfEvents *
+                events; /* likewise: where records come from; NULL: from nowhere that can be looked at */
         PerfLayout layout;
         KernelSymbols *kernel; /* NULL: no names of the kernel's functions */
         Unwinder *unwinder;

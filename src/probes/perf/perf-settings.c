@@ -364,6 +364,31 @@ int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error) {
         return 0;
 }
 
+/* What an event is about must not tell more than that it was met: a filter over an event's fields would tell of the
+ * kernel's memory, bit by bit, and a breakpoint of anybody's. The processor's counters count the kernel for nobody. */
+int perf_settings_limit_to_owner(PerfSettings *settings,
+                                 const ProbeOwner *owner,
+                                 char **ret_error) {
+        if (!owner || owner->uid == (uid_t)-1 || owner->gid == (gid_t)-1)
+                return probe_refuse(ret_error,
+                                    "the probes do not know whose programs are to be shown: they "
+                                    "were started with --trust-service, or who asks has gone; "
+                                    "record linux.perf");
+        if (owner->uid == 0)
+                return probe_refuse(ret_error,
+                                    "root sees all programs, with linux.perf: cpu.stacks is for "
+                                    "those who may see only their own");
+        if (settings->counter == 0 && !settings->is_off_cpu)
+                return probe_refuse(ret_error,
+                                    "of one's own programs the clock, counters, page faults and "
+                                    "sleep are recorded; tracepoints and raw events are of the "
+                                    "machine (linux.perf)");
+        settings->has_owner = true;
+        settings->owner = *owner;
+        settings->wants_kernel_frames = false;
+        return 0;
+}
+
 void perf_settings_use_clock(PerfSettings *settings) {
         set_counter(settings, COUNTER(SW_CPU_CLOCK));
         if (!settings->is_frequency) { /* a number of cycles is not a number of nanoseconds */

@@ -49,7 +49,9 @@ typedef struct PerfSettings {
         int clock;         /* CLOCK_… */
         uint32_t clock_id; /* the same in packets */
         bool is_own;       /* of a user's programs only, while they are not in the kernel */
-        char *filter;      /* of a tracepoint; NULL: none */
+        bool has_owner; /* of the machine's processes only those that this user may read are shown */
+        ProbeOwner owner;
+        char *filter; /* of a tracepoint; NULL: none */
         bool wants_kernel_frames;
         bool wants_user_frames;
         bool kernel_walks; /* along frame pointers; else we do, by what compilers have written */
@@ -72,6 +74,9 @@ void perf_settings_deinit(PerfSettings *settings);
 
 /* To what a user may sample of his own programs: 0, or PROBE_E_REFUSED. */
 int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error);
+
+/* To what the machine's samples may show to a user. The same. */
+int perf_settings_limit_to_owner(PerfSettings *settings, const ProbeOwner *owner, char **ret_error);
 
 /* The processor's own counters are not there: the clock instead. */
 void perf_settings_use_clock(PerfSettings *settings);

@@ -36,7 +36,7 @@ int perf_writer_init(PerfWriter *writer, const PerfSettings *settings, PacketSin
         *writer = (PerfWriter){ .settings = settings, .interval = settings->interval };
         packet_writer_init(&writer->packets, sink);
         r = stack_table_init(&writer->stacks);
-        if (r >= 0 && settings->is_own)
+        if (r >= 0 && (settings->is_own || settings->has_owner))
                 r = perf_names_init(&writer->names);
         return r;
 }

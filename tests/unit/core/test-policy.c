@@ -349,6 +349,41 @@ START_TEST(test_own_scope_records_own_programs_only) {
 }
 END_TEST
 
+#define STACKS "cpu.stacks"
+
+START_TEST(test_call_stacks_of_ones_own_programs_need_less) {
+        static const char *const names[] = { "linux.ftrace", STACKS, NULL };
+        const ServiceInfo guarding = { .uid = 990, .probes_uid = 991, .guarded = names };
+        const SessionOptions own = { .owner = { .uid = 1000 }, .scope = SESSION_SCOPE_OWN };
+        const Identity user = { .uid = 1000 }, probes = { .uid = 991 };
+        SessionScope scope;
+
+        ck_assert_uint_eq(
+                needs(&guarding, 1000, CONFIG_ONE(STACKS), POLICY_SCOPE_DEFAULT, false, &scope),
+                POLICY_NEEDS_GUARDED_OWN);
+        ck_assert_int_eq(scope, SESSION_SCOPE_OWN);
+        ck_assert_uint_eq(
+                needs(&guarding, 1000, CONFIG_ONE(STACKS), POLICY_SCOPE_SYSTEM, false, &scope),
+                POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_GUARDED_OWN);
+        ck_assert_uint_eq(needs(&guarding,
+                                1000,
+                                "buffers { size_kb: 64 } data_sources { config { name: '" STACKS
+                                "' } } data_sources { config { name: 'linux.ftrace' } }",
+                                POLICY_SCOPE_DEFAULT,
+                                false,
+                                &scope),
+                          POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_GUARDED_SYSTEM);
+        /* Nobody else may say so, and of nothing else it is said. */
+        ck_assert(!policy_may_register(&guarding, &user, STACKS));
+        ck_assert(policy_may_record_source(&guarding, &own, &probes, STACKS));
+        ck_assert(!policy_may_record_source(&guarding, &own, &probes, "linux.ftrace"));
+        ck_assert(!policy_may_record_source(&guarding, &own, &(Identity){ .uid = 1001 }, STACKS));
+        /* Where nobody guards it, it is a name like others. */
+        ck_assert(policy_may_register(&no_probes, &user, STACKS));
+        ck_assert(!policy_may_record_source(&system_instance, &own, &probes, STACKS));
+}
+END_TEST
+
 TEST_MAIN("policy",
           test_reserved_are_names_under_linux_and_desktrace,
           test_what_guarded_producers_have_is_reserved_in_their_instance,
@@ -362,4 +397,5 @@ TEST_MAIN("policy",
           test_what_waits_for_ever_needs_a_right_to_be_left_alone,
           test_a_session_that_has_begun_may_be_left_alone_if_it_ends,
           test_sessions_belong_to_their_owner_and_root,
-          test_own_scope_records_own_programs_only)
+          test_own_scope_records_own_programs_only,
+          test_call_stacks_of_ones_own_programs_need_less)

@@ -24,7 +24,11 @@
 #define PROBED                                                                    \
         "buffers { size_kb: 64 } data_sources { config { name: \"linux.ftrace\" " \
         "ftrace_config { kprobe_events { probe: \"vfs_read\" } } } }"
-#define TURNS_MAX 2000
+#define STACKS "data_sources { config { name: \"cpu.stacks\" } }"
+#define OWN_STACKS \
+        "buffers { size_kb: 64 } " STACKS " data_sources { config { name: \"track_event\" } }"
+#define ALL_STACKS OWN STACKS
+#define TURNS_MAX  2000
 
 typedef struct World {
         sd_event *event;
@@ -63,10 +67,18 @@ static int answer_polkit(sd_bus_message *call) {
 }
 
 static int on_bus_call(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        if (sd_bus_message_is_method_call(call, NULL, "GetConnectionUnixUser"))
+        if (sd_bus_message_is_method_call(call, NULL, "GetConnectionCredentials"))
                 return w.is_gone ? sd_bus_reply_method_errorf(
                                            call, "org.freedesktop.DBus.Error.NameHasNoOwner", "no")
-                                 : sd_bus_reply_method_return(call, "u", w.uid);
+                                 : sd_bus_reply_method_return(call,
+                                                              "a{sv}",
+                                                              2,
+                                                              "UnixUserID",
+                                                              "u",
+                                                              w.uid,
+                                                              "ProcessID",
+                                                              "u",
+                                                              (uint32_t)getpid());
         if (sd_bus_message_is_method_call(call, NULL, "GetId"))
                 return sd_bus_reply_method_return(call, "s", "id");
         if (sd_bus_message_is_method_call(call, NULL, "CheckAuthorization"))
@@ -359,6 +371,23 @@ START_TEST(test_connections_are_limited) {
 }
 END_TEST
 
+START_TEST(test_ones_own_programs_are_another_question) {
+        world_init(false, true);
+        w.uid = getuid() ?: 1000; /* of root nothing is asked */
+        authorize(":1.7", 0, 0, OWN_STACKS);
+        ck_assert_str_eq(w.error, "");
+        ck_assert_uint_eq(w.n_asked, 1);
+        ck_assert_str_eq(w.actions[0], TRACING_ACTION_PROFILE_OWN);
+        ck_assert(is_granted(OWN_STACKS));
+        ck_assert(!is_granted(OWN_STACKS));
+        ck_assert(!is_granted(OWN));
+        /* It is no question for who wants more. */
+        authorize(":1.7", 0, 0, ALL_STACKS);
+        ck_assert_str_eq(w.actions[1], TRACING_ACTION_TRACE_SYSTEM);
+        world_deinit();
+}
+END_TEST
+
 TEST_MAIN("entrance",
           test_what_polkit_allows_is_granted_once,
           test_probes_of_ones_own_are_asked_about_as_well,
@@ -368,4 +397,5 @@ TEST_MAIN("entrance",
           test_without_a_bus_nobody_but_root_is_believed,
           test_who_trusts_the_service_asks_nobody,
           test_questions_are_limited_and_end_with_their_asker,
-          test_connections_are_limited)
+          test_connections_are_limited,
+          test_ones_own_programs_are_another_question)

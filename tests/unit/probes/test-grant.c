@@ -74,6 +74,8 @@ take_with(GrantUse **ret, size_t source, uint64_t session, uint32_t extra_field,
         return grant_use_new(ret, book, bytes.data, bytes.n, now);
 }
 
+static const GrantOwner machine = { .owner = { 1000, 1001 } };
+
 static int take(GrantUse **ret, size_t source, uint64_t session, uint64_t now) {
         return take_with(ret, source, session, 0, now);
 }
@@ -92,7 +94,7 @@ START_TEST(test_each_source_of_a_grant_records_once) {
         GrantUse *first, *second, *again;
 
         begin();
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         ck_assert_int_eq(take(&first, 0, SESSION, NOW), 0);
         ck_assert_int_eq(take(&second, 1, SESSION, NOW), 0);
         ck_assert_int_eq(take(&again, 0, SESSION, NOW), GRANT_E_NONE);
@@ -107,7 +109,7 @@ START_TEST(test_a_grant_is_of_one_session) {
         GrantUse *use, *other;
 
         begin();
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         ck_assert_int_eq(take(&use, 0, 0, NOW), GRANT_E_NONE); /* none at all */
         ck_assert_int_eq(take(&use, 0, SESSION, NOW), 0);
         ck_assert_int_eq(take(&other, 1, SESSION + 1, NOW), GRANT_E_NONE);
@@ -124,7 +126,7 @@ START_TEST(test_nothing_may_be_added_to_what_was_granted) {
         GrantUse *use;
 
         begin();
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
                 ck_assert_int_eq(take_with(&use, 0, SESSION, fields[i], NOW), GRANT_E_NONE);
         /* Nor left out, nor changed. */
@@ -143,7 +145,7 @@ START_TEST(test_a_grant_that_is_not_used_is_forgotten) {
         GrantUse *use;
 
         begin();
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         ck_assert_int_eq(take(&use, 0, SESSION, NOW + GRANT_WAIT_NS), GRANT_E_NONE);
         end();
 }
@@ -152,9 +154,9 @@ END_TEST
 START_TEST(test_there_are_only_so_many) {
         begin();
         for (unsigned i = 0; i < GRANTS_MAX / 2; i++)
-                ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
-        ck_assert_int_eq(grant_book_add(book, config, NOW), GRANT_E_LIMIT);
-        ck_assert_int_eq(grant_book_add(book, config, NOW + GRANT_WAIT_NS), 0);
+                ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), GRANT_E_LIMIT);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW + GRANT_WAIT_NS), 0);
         end();
 }
 END_TEST
@@ -163,7 +165,7 @@ START_TEST(test_it_records_no_longer_than_was_said) {
         GrantUse *use;
 
         begin();
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         ck_assert_int_eq(take(&use, 0, SESSION, NOW), 0);
         ck_assert_uint_eq(grant_use_longest_ns(use), UINT64_C(2000000000) + GRANT_SLACK_NS);
         grant_use_free(use);
@@ -177,7 +179,7 @@ START_TEST(test_what_was_recorded_before_a_crash_goes_on) {
 
         begin();
         crashed = book;
-        ck_assert_int_eq(grant_book_add(book, config, NOW), 0);
+        ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
         ck_assert_int_eq(take(&use, 0, SESSION, NOW), 0);
         ck_assert_uint_eq(n_files(), 1);
 
@@ -187,11 +189,26 @@ START_TEST(test_what_was_recorded_before_a_crash_goes_on) {
         ck_assert_int_eq(take(&other, 0, SESSION + 1, NOW), GRANT_E_NONE);
         ck_assert_int_eq(take(&other, 0, SESSION, NOW), 0);
         ck_assert_uint_eq(grant_use_longest_ns(other), UINT64_C(2000000000) + GRANT_SLACK_NS);
+        ck_assert_uint_eq(grant_use_owner(other).uid, 1000);
+        ck_assert_uint_eq(grant_use_owner(other).gid, 1001);
         ck_assert_uint_eq(n_files(), 1);
         grant_use_free(other);
         ck_assert_uint_eq(n_files(), 0);
         grant_use_free(use);
         grant_book_free(crashed);
+        end();
+}
+END_TEST
+
+START_TEST(test_for_ones_own_programs_nothing_else_is_granted) {
+        static const GrantOwner own = { .owner = { 1000, 1001 }, .is_own_only = true };
+        GrantUse *use;
+
+        begin();
+        ck_assert(!grant_is_own_only(config));
+        ck_assert_int_eq(grant_book_add(book, config, &own, NOW), 0);
+        ck_assert_int_eq(take(&use, 0, SESSION, NOW), GRANT_E_NONE);
+        ck_assert_int_eq(take(&use, 1, SESSION, NOW), GRANT_E_NONE);
         end();
 }
 END_TEST
@@ -204,4 +221,5 @@ TEST_MAIN("grant",
           test_a_grant_that_is_not_used_is_forgotten,
           test_there_are_only_so_many,
           test_it_records_no_longer_than_was_said,
-          test_what_was_recorded_before_a_crash_goes_on)
+          test_what_was_recorded_before_a_crash_goes_on,
+          test_for_ones_own_programs_nothing_else_is_granted)

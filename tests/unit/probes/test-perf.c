@@ -372,8 +372,8 @@ START_TEST(test_a_program_is_in_scope_from_its_beginning) {
         PerfCode code;
 
         ck_assert_int_eq(unwinder_new(&unwinder, EM_X86_64), 0);
-        ck_assert_int_eq(perf_code_init(&code, unwinder), 0);
-        ck_assert_int_eq(perf_processes_init(&processes, &code, &scope), 0);
+        ck_assert_int_eq(perf_code_init(&code, unwinder, NULL), 0);
+        ck_assert_int_eq(perf_processes_init(&processes, &code, &scope, false), 0);
         follow_exec(&processes, "sh");
         ck_assert(!perf_process_is_in_scope(&processes, perf_processes_get(&processes, NOBODY)));
         /* It may have ended before anybody could read how it was called. */

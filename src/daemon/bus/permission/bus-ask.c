@@ -65,6 +65,11 @@ static int subject_init(PolkitSubject *ret, const AccessPeer *peer, unsigned nee
         return peer_start_time(peer, &ret->start_time);
 }
 
+/* Whose programs are shown is whose connection or process it is: by its number alone that is not known for sure. */
+static bool is_certain(const AccessPeer *peer) {
+        return peer->name || peer->connected_at_ns > 0;
+}
+
 static void on_answer(void *userdata, AccessAnswer answer) {
         _cleanup_(freep) AccessQuestion *question = userdata;
         AccessRefusal refusal;
@@ -94,6 +99,10 @@ access_ask(AccessQuestion **ret, void *host, const AccessAsk *ask, AccessRefusal
         r = question_new(&question, ask->need, ask->done, ask->userdata);
         if (r < 0)
                 return r;
+        if (ask->need == POLICY_NEEDS_GUARDED_OWN && !is_certain(ask->peer)) {
+                need_refuse(ret_refusal, ask->need, ACCESS_UNAVAILABLE);
+                return ACCESS_E_REFUSED;
+        }
         r = subject_init(&need.subject, ask->peer, ask->need);
         if (r < 0) {
                 access_refuse(ret_refusal,

@@ -41,6 +41,10 @@ static const struct {
           TRACING_ACTION_TRACE_DYNAMIC,
           N_("placing your own probes (kprobe_events, uprobe_events, filters with .ustring)"),
           N_("record only the kernel's own events") },
+        { POLICY_NEEDS_GUARDED_OWN,
+          TRACING_ACTION_PROFILE_OWN,
+          N_("recording call stacks of your own programs"),
+          N_("record with \"desktrace record --standalone\" as far as the kernel allows it") },
 };
 
 /* The need's place in the table; it must be there. */

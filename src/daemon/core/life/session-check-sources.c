@@ -112,6 +112,7 @@ static int check_exists(const Check *check, const char *name) {
 static int check_scope(const Check *check, const char *name) {
         if (check->options->scope == SESSION_SCOPE_SYSTEM ||
             !policy_source_is_reserved(&check->service->info, name) ||
+            policy_source_is_of_owner(&check->service->info, name) ||
             policy_may_register(&check->service->info, &check->options->owner, name))
                 return 0;
         return session_error(check->error,

@@ -22,6 +22,10 @@ bool policy_source_is_reserved(const ServiceInfo *info, const char *source) {
         return source_is_guarded(info, source);
 }
 
+bool policy_source_is_of_owner(const ServiceInfo *info, const char *source) {
+        return streq(source, TRACING_OWN_STACKS_SOURCE) && source_is_guarded(info, source);
+}
+
 /* Root may do anything to the machine by other means, and so may anybody who can reach a private instance. */
 static bool identity_is_privileged(const ServiceInfo *info, const Identity *identity) {
         return info->is_private || identity->uid == 0;
@@ -44,7 +48,8 @@ static bool config_names_reserved(const ServiceInfo *info, const Config *config)
                 const Perfetto__Protos__DataSourceConfig *source =
                         config->pb->data_sources[i]->config;
 
-                if (source && source->name && policy_source_is_reserved(info, source->name))
+                if (source && source->name && policy_source_is_reserved(info, source->name) &&
+                    !policy_source_is_of_owner(info, source->name))
                         return true;
         }
         return false;
@@ -52,15 +57,20 @@ static bool config_names_reserved(const ServiceInfo *info, const Config *config)
 
 /* Such a producer is asked about the session as a whole. */
 static unsigned config_guarded_needs(const ServiceInfo *info, const Config *config) {
+        unsigned needs = 0;
+
         for (size_t i = 0; !info->is_private && i < config->pb->n_data_sources; i++) {
                 const Perfetto__Protos__DataSourceConfig *source =
                         config->pb->data_sources[i]->config;
 
-                if (source && source->name && source_is_guarded(info, source->name))
+                if (!source || !source->name || !source_is_guarded(info, source->name))
+                        continue;
+                if (!policy_source_is_of_owner(info, source->name))
                         return config_defines_probes(config) ? POLICY_NEEDS_GUARDED_DYNAMIC
                                                              : POLICY_NEEDS_GUARDED_SYSTEM;
+                needs = POLICY_NEEDS_GUARDED_OWN;
         }
-        return 0;
+        return needs;
 }
 
 static bool is_deadline(uint32_t ms) {
@@ -110,7 +120,7 @@ unsigned policy_session_needs(const ServiceInfo *info,
                 return needs;
         if (system || reserved)
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
-        if (!(needs & POLICY_NEEDS_GUARDED) && config_defines_probes(config))
+        if (!(needs & POLICY_NEEDS_GUARDED_DYNAMIC) && config_defines_probes(config))
                 needs |= POLICY_NEEDS_TRACE_DYNAMIC;
         if (detached && !config_is_bounded(config, false))
                 needs |= POLICY_NEEDS_DETACH;
@@ -165,4 +175,13 @@ bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,
                        const Identity *producer) {
         return session->scope == SESSION_SCOPE_SYSTEM || producer->uid == session->owner.uid;
+}
+
+bool policy_may_record_source(const ServiceInfo *info,
+                              const SessionOptions *session,
+                              const Identity *producer,
+                              const char *source) {
+        return policy_may_record(info, session, producer) ||
+               (policy_source_is_of_owner(info, source) &&
+                policy_is_system_producer(info, producer));
 }

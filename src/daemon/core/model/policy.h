@@ -19,6 +19,10 @@
  * so only the machine may say it. */
 bool policy_source_is_reserved(const ServiceInfo *info, const char *source);
 
+/* Whether the source is of a guarded producer of this instance that shows each session no more than programs of its
+ * owner: so it needs less than others of the machine, and records for sessions of any user. */
+bool policy_source_is_of_owner(const ServiceInfo *info, const char *source);
+
 /* Whether this identity may say what the machine says: register reserved names, and write packets about the kernel and
  * about other processes. */
 bool policy_is_system_producer(const ServiceInfo *info, const Identity *identity);
@@ -35,11 +39,13 @@ enum {
         POLICY_NEEDS_TRACE_DYNAMIC = 1
                                      << 3, /* probes of the caller's own: any memory can be read */
         /* The word of producers that look for themselves whether they may record it (ServiceInfo.guarded):
-         * root needs it, too. One of these, instead of POLICY_NEEDS_TRACE_DYNAMIC: a password is asked for
-         * once. */
+         * root needs it, too. One of these, the second instead of POLICY_NEEDS_TRACE_DYNAMIC: a password is
+         * asked for once. */
         POLICY_NEEDS_GUARDED_SYSTEM = 1 << 4,
         POLICY_NEEDS_GUARDED_DYNAMIC = 1 << 5,
-        POLICY_NEEDS_GUARDED = POLICY_NEEDS_GUARDED_SYSTEM | POLICY_NEEDS_GUARDED_DYNAMIC,
+        POLICY_NEEDS_GUARDED_OWN = 1 << 6, /* if there is nothing else that is guarded */
+        POLICY_NEEDS_GUARDED = POLICY_NEEDS_GUARDED_SYSTEM | POLICY_NEEDS_GUARDED_DYNAMIC |
+                               POLICY_NEEDS_GUARDED_OWN,
 };
 
 typedef enum PolicyScope {
@@ -90,3 +96,9 @@ bool policy_may_consume(const ServiceInfo *info, const Identity *identity, Confi
 bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,
                        const Identity *producer);
+
+/* Likewise from this source of the producer. */
+bool policy_may_record_source(const ServiceInfo *info,
+                              const SessionOptions *session,
+                              const Identity *producer,
+                              const char *source);

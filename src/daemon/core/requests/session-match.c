@@ -81,16 +81,18 @@ static void source_join(SessionSource *source, Producer *producer, ProducerSourc
 }
 
 /* A lockdown applies from now on: producers that are recording already continue. */
-static bool session_may_record(const Session *session, const Producer *producer) {
+static bool
+session_may_record(const Session *session, const Producer *producer, const char *source) {
         const Service *service = session->service;
 
         if (service->is_locked_down && !policy_passes_lockdown(&service->info, &producer->identity))
                 return false;
-        return policy_may_record(&service->info, &session->options, &producer->identity);
+        return policy_may_record_source(
+                &service->info, &session->options, &producer->identity, source);
 }
 
 void session_match_source(Session *session, Producer *producer, ProducerSource *offered) {
-        bool may = session_may_record(session, producer);
+        bool may = session_may_record(session, producer, offered->name);
 
         if (!session_is_open(session))
                 return;
@@ -120,7 +122,7 @@ void session_match_newcomers(SessionSource *source, const SessionSource *before)
         list_for_each (producer, &session->service->producers, link) {
                 if (source_takes_producer(before, producer->name) ||
                     !source_takes_producer(source, producer->name) ||
-                    !session_may_record(session, producer))
+                    !session_may_record(session, producer, source->pb->config->name))
                         continue;
                 for (size_t i = 0; i < producer->n_sources; i++)
                         if (streq(source->pb->config->name, producer->sources[i]->name))
