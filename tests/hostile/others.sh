@@ -56,6 +56,12 @@ ok "polkit is asked the same for another user's session and for none" alike "$in
 ok "as for a property" alike "$innocent" 999 show
 ok "as for a number" alike "$innocent" 999 find
 
+# A name that is nearly that of another user's source: one of one's own is suggested instead.
+nearly() { call_as $bob $ROOT $MANAGER StartSession 'a{sv}' 1 sources as 1 org.example.inocent 2>&1; }
+suggests_own() { nearly | tee "$tmp/suggested" | grep -q 'did you mean "org.example.bobs"'; }
+ok "what another user's programs offer is not suggested" suggests_own
+fails "nor named" '^$' grep -q innocent "$tmp/suggested"
+
 # A trigger of another user neither stops a recording nor counts what would have taken it.
 all="buffers { size_kb: 64 } data_sources { config { name: 'org.example.innocent' } }
         trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000 triggers { name: 'stop' } }"

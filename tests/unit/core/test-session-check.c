@@ -134,12 +134,39 @@ START_TEST(test_each_refusal_names_what_is_wrong) {
                                  f.service, "probes", (const char *[]){ "linux.ftrace", NULL }),
                          0);
         app = fixture_connect_producer(&f, 1000, "app", "track_event");
-        fixture_connect_producer(&f, 1001, "other", "com.example.render");
+        fixture_connect_producer(&f, 1000, "other", "com.example.render");
         for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
                 assert_refused(
                         &options, refusals[i].config, refusals[i].outcome, refusals[i].words);
         ck_assert_uint_eq(app->n_instances, 0);
         ck_assert_uint_eq(f.n_activations[0], 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* A slip that is near to what another user's program offers is answered as one that is near to nothing. */
+START_TEST(test_sources_of_other_users_are_no_suggestions) {
+        const char *config = PLAIN "data_sources { config { name: \"com.example.secrt\" } }";
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1001, "other", "com.example.secret");
+        ck_assert_int_eq(
+                fixture_try_session(
+                        &f, &consumer, &(SessionOptions){ .owner = { .uid = 1000 } }, config),
+                0);
+        assert_refused(&(SessionOptions){ .owner = { .uid = 1001 } },
+                       config,
+                       SESSION_E_NO_SOURCE,
+                       (const char *[3]){ "did you mean \"com.example.secret\"" });
+        assert_refused(&(SessionOptions){ .owner = { .uid = 0 } },
+                       config,
+                       SESSION_E_NO_SOURCE,
+                       (const char *[3]){ "did you mean \"com.example.secret\"" });
+        assert_refused(&(SessionOptions){ .owner = { .uid = 1000 }, .scope = SESSION_SCOPE_SYSTEM },
+                       config,
+                       SESSION_E_NO_SOURCE,
+                       (const char *[3]){ "did you mean \"com.example.secret\"" });
         fixture_deinit(&f);
 }
 END_TEST
@@ -491,6 +518,7 @@ END_TEST
 
 TEST_MAIN("session-check",
           test_each_refusal_names_what_is_wrong,
+          test_sources_of_other_users_are_no_suggestions,
           test_each_refusal_of_triggers_names_what_is_wrong,
           test_too_many_and_too_long_triggers_are_refused,
           test_each_guardrail_names_what_is_wrong,

@@ -50,9 +50,16 @@ int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataS
 
 #define KNOWN_SOURCES_MAX 4096 /* names that a suggestion is looked for in */
 
-/* Names of all users' programs: anybody may list the data sources. */
-static size_t service_known_sources(const Service *service,
-                                    const char *known[static KNOWN_SOURCES_MAX]) {
+/* What other users' programs offer does not exist for an owner who neither sees nor records them. */
+static bool check_knows(const Check *check, const Producer *producer) {
+        const ServiceInfo *info = &check->service->info;
+
+        return policy_may_see(info, &check->options->owner, producer->identity.uid) ||
+               policy_may_record(info, check->options, &producer->identity);
+}
+
+static size_t check_known_sources(const Check *check, const char *known[static KNOWN_SOURCES_MAX]) {
+        const Service *service = check->service;
         const Producer *producer;
         size_t n = 0;
 
@@ -63,12 +70,15 @@ static size_t service_known_sources(const Service *service,
                      at++)
                         known[n++] = *at;
         list_for_each (producer, &service->producers, link)
-                for (size_t i = 0; i < producer->n_sources && n < KNOWN_SOURCES_MAX; i++)
+                for (size_t i = 0; check_knows(check, producer) && i < producer->n_sources &&
+                                   n < KNOWN_SOURCES_MAX;
+                     i++)
                         known[n++] = producer->sources[i]->name;
         return n;
 }
 
-static bool service_knows_source(const Service *service, const char *name) {
+static bool check_knows_source(const Check *check, const char *name) {
+        const Service *service = check->service;
         const Producer *producer;
 
         if (streq(name, "track_event") || streq(name, SERVICE_SELF_SOURCE) ||
@@ -76,7 +86,7 @@ static bool service_knows_source(const Service *service, const char *name) {
                 return true;
         list_for_each (producer, &service->producers, link)
                 for (size_t i = 0; i < producer->n_sources; i++)
-                        if (streq(producer->sources[i]->name, name))
+                        if (check_knows(check, producer) && streq(producer->sources[i]->name, name))
                                 return true;
         return false;
 }
@@ -86,12 +96,12 @@ static int check_exists(const Check *check, const char *name) {
         _cleanup_(freep) const char **known = NULL;
         const char *nearest;
 
-        if (check->options->allows_missing || service_knows_source(check->service, name))
+        if (check->options->allows_missing || check_knows_source(check, name))
                 return 0;
         known = calloc(KNOWN_SOURCES_MAX, sizeof(*known));
         if (!known)
                 return -ENOMEM;
-        nearest = text_nearest(name, known, service_known_sources(check->service, known));
+        nearest = text_nearest(name, known, check_known_sources(check, known));
         if (nearest)
                 return session_error(check->error,
                                      SESSION_E_NO_SOURCE,
