@@ -5,6 +5,7 @@
 Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   record SOURCE [NAME]   records for a moment; says why it may not
   bufferless [SOURCE]    likewise, of a config that has no buffers
+  into SOURCE            likewise, into the file that is descriptor 3
   hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
   leave SOURCE KEY [MS]  records, and detaches at once, without waiting for an answer in between; MS is a deadline
   attach KEY             says whether there is such a session
@@ -46,6 +47,12 @@ def stop(client, request):
 
 def record(client, *arguments):
     stop(client, enable(client, *arguments))
+
+
+def into(client, source):
+    streams = message((1, message((1, 256))), (2, message((1, message((1, source))))), (3, 60000), (8, True), (9, 100))
+    request = client.call("EnableTracing", message((1, streams)), fd=3)
+    stop(client, request)
 
 
 def bufferless(client, *sources):
@@ -94,7 +101,7 @@ def main():
     elif verb == "producers":
         names(client, 1, 2)
     else:
-        verbs = {"record": record, "bufferless": bufferless, "hold": hold}
+        verbs = {"record": record, "bufferless": bufferless, "hold": hold, "into": into}
         verbs |= {"leave": leave, "attach": attach, "clone": clone}
         verbs[verb](client, *arguments)
     client.close()
