@@ -369,6 +369,16 @@ static void found_tell(const Found *found) {
                                     i);
 }
 
+static const char *words_of(int r) {
+        if (r == -ELOOP)
+                return "the processes before this one have ended soon after they had taken it, one "
+                       "after "
+                       "the other";
+        if (r > 0 || r == -EBADMSG)
+                return "another version has written it, or not all of it is there";
+        return strerror(-r);
+}
+
 /* What cannot be gone on with would be found again and again. */
 static void keeper_take(Keeper *keeper, Found *found) {
         int r = keeper_go_on(keeper, found);
@@ -378,10 +388,7 @@ static void keeper_take(Keeper *keeper, Found *found) {
                 return;
         }
         forget_all(found->id, SESSION_BUFFERS_MAX);
-        log_error("session %" PRIu64 " of the process before is lost: %s",
-                  found->id,
-                  r < 0 ? strerror(-r)
-                        : "another version has written it, or not all of it is there");
+        log_error("session %" PRIu64 " of the process before is lost: %s", found->id, words_of(r));
 }
 
 static void keeper_find_all(List *all) {
@@ -412,6 +419,15 @@ void keeper_init(Keeper *keeper, Bus *bus) {
                 keeper_take(keeper, found);
                 found_free(found);
         }
+}
+
+void keeper_leave(Keeper *keeper) {
+        Kept *kept;
+
+        if (!keeper->bus)
+                return;
+        list_for_each (kept, &keeper->kept, link)
+                kept_state_succeed(&kept->state);
 }
 
 void keeper_deinit(Keeper *keeper) {

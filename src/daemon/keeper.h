@@ -22,6 +22,8 @@ typedef struct Keeper {
 
 /* Takes what the process before has left, before anybody is answered. */
 void keeper_init(Keeper *keeper, Bus *bus);
+/* This process has been told to end: however soon that is, it has not failed. */
+void keeper_leave(Keeper *keeper);
 /* What is kept stays. Zeros are allowed. */
 void keeper_deinit(Keeper *keeper);
 

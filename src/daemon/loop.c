@@ -300,6 +300,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         log_debug("stopping on signal %u", info->ssi_signo);
         sd_notify(0, "STOPPING=1\nSTATUS=Stopping sessions.");
         loop->stop_deadline = bus_now(loop->bus) + LOOP_STOP_TIMEOUT_NS;
+        keeper_leave(&loop->keeper);
         listeners_end(&loop->listeners);
         bus_stop_sessions(loop->bus, "service-stopped");
         ports_stop_sessions(loop->ports, "service-stopped");

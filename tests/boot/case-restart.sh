@@ -93,6 +93,11 @@ ok 'its session records, too' within 30 records ">= $after"
 ok 'and still has what was before the restart' has_slices "< $before"
 ok 'nothing is wrong with that' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
 
+systemctl reset-failed desktraced.service
+ok 'it is restarted again' systemctl restart desktraced.service
+ok 'and again' systemctl restart desktraced.service
+ok 'and again, as soon' systemctl restart desktraced.service
+ok 'a process that was told to end has not failed' within 20 is_same_session "$recorder"
 ok 'the journal says that the session went on' \
         grep -q 'of the process before goes on' <(journalctl -b -q -o cat -u desktraced.service)
 kill $hello
