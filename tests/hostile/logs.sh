@@ -9,6 +9,8 @@
 
 [ "$(id -u)" = 0 ] || skip_all "needs root, to be several users"
 
+cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire}.py "$tmp"
+export PERFETTO_PRODUCER_SOCK_NAME=$tmp/sockets/producer.sock
 two_users
 innocent_records
 bob_uid=$(id -u $bob)
@@ -29,6 +31,14 @@ gives "and sends it" '^u 1' send $'t\n<0>FORGED'
 ok "it is logged" eventually grep -q 'FORGED' "$tmp/log"
 fails "but begins no line" '^$' grep '^<0>' "$tmp/log"
 ok "as it is escaped" grep -qF 't\x0a<0>FORGED' "$tmp/log"
+
+send_by_port() {
+        as $bob timeout 30 /usr/bin/python3 -B "$tmp/perfetto_ipc.py" trigger "$PERFETTO_PRODUCER_SOCK_NAME" "$1"
+}
+ok "Perfetto's socket: it has another one" listen 'p\n<0>FORGED'
+ok "Perfetto's socket: and sends it" send_by_port $'p\n<0>FORGED'
+ok "Perfetto's socket: it is logged, escaped" eventually grep -qF 'p\x0a<0>FORGED' "$tmp/log"
+fails "Perfetto's socket: and begins no line" '^$' grep '^<0>' "$tmp/log"
 
 for n in 1 2 3 4 5; do listen noise; done
 for ((n = 0; n < 60; n++)); do send noise >/dev/null 2>&1; done
