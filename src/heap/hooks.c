@@ -10,7 +10,7 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "heap/profile.h"
 #include "heap/real.h"
@@ -18,48 +18,48 @@
 
 #define HOOK _public_ __attribute__((__noinline__, __noclone__))
 
+/* Whether this call shall be looked at. It is asked before the real call, of which then nothing is left to do, so that
+ * it is the hook's last: a hook that looks at nothing is a few instructions and a jump. */
+static inline __attribute__((__always_inline__)) bool is_due(size_t n_bytes) {
+        return UNLIKELY(profile_is_due(n_bytes));
+}
+
 /* Part of the hook itself: the stack begins there. */
 static inline __attribute__((__always_inline__)) void allocated(void *memory, size_t n_bytes) {
-        if (profile_is_due(n_bytes)) {
-                WalkStart start;
+        WalkStart start;
 
-                walk_capture(&start);
-                profile_allocated(memory, n_bytes, &start);
-                __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
-        }
-}
-
-static inline bool find_real(void) {
-        if (UNLIKELY(!real_is_found()))
-                real_find();
-        return LIKELY(real_is_found());
-}
-
-static void *pool_or_fail(size_t alignment, size_t n_bytes) {
-        void *memory = real_pool_take(alignment, n_bytes);
-
-        if (!memory)
-                errno = ENOMEM;
-        return memory;
+        walk_capture(&start);
+        profile_allocated(memory, n_bytes, &start);
+        __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
 }
 
 HOOK void *malloc(size_t n_bytes) {
         void *memory;
 
-        if (!find_real())
-                return pool_or_fail(1, n_bytes);
+        if (!is_due(n_bytes))
+                return real_allocator.malloc(n_bytes);
         memory = real_allocator.malloc(n_bytes);
         allocated(memory, n_bytes);
         return memory;
 }
 
+/* Memory of the pool is not taken back. NULL is in nothing. */
 HOOK void free(void *memory) {
-        if (!memory || UNLIKELY(real_pool_has(memory, NULL)))
+        if (UNLIKELY(real_pool_left(memory) > 0))
                 return;
         if (UNLIKELY(profile_may_have(memory)))
                 profile_freed(memory);
-        if (find_real())
-                real_allocator.free(memory);
+        real_allocator.free(memory);
+}
+
+static inline __attribute__((__always_inline__)) void *
+clear(size_t n, size_t n_bytes, size_t n_all) {
+        void *memory;
+
+        if (n_all > real_clear_max)
+                return real_allocator.calloc(n, n_bytes);
+        memory = real_allocator.malloc(n_all);
+        return LIKELY(memory) ? memset(memory, 0, n_all) : NULL;
 }
 
 HOOK void *calloc(size_t n, size_t n_bytes) {
@@ -70,53 +70,63 @@ HOOK void *calloc(size_t n, size_t n_bytes) {
                 errno = ENOMEM;
                 return NULL;
         }
-        if (!find_real())
-                return pool_or_fail(1, n_all); /* nothing of it was ever used */
-        memory = real_allocator.calloc(n, n_bytes);
+        if (!is_due(n_all))
+                return clear(n, n_bytes, n_all);
+        memory = clear(n, n_bytes, n_all);
         allocated(memory, n_all);
         return memory;
 }
 
 /* Out of the pool: it is copied with all that may be its. */
 static void *move_out_of_pool(void *memory, size_t n_bytes) {
-        size_t n_old;
-        void *copy;
+        void *copy = real_allocator.malloc(n_bytes);
 
-        (void)real_pool_has(memory, &n_old);
-        copy = find_real() ? real_allocator.malloc(n_bytes) : pool_or_fail(1, n_bytes);
         if (copy)
-                memcpy(copy, memory, MIN(n_old, n_bytes));
+                memcpy(copy, memory, MIN(real_pool_left(memory), n_bytes));
         return copy;
 }
 
 /* A block that changes its size is a block that is freed and one that is allocated, wherever it lies. */
-static inline __attribute__((__always_inline__)) void *reallocate(void *old, size_t n_bytes) {
+static void *reallocate_sample(void *old, size_t n_bytes) {
         AddressEntry entry;
         void *memory;
         bool is_sample;
+        int saved_errno;
 
-        is_sample = UNLIKELY(profile_may_have(old)) && profile_take(old, &entry);
+        is_sample = profile_take(old, &entry);
         memory = real_allocator.realloc(old, n_bytes);
-        if (UNLIKELY(is_sample)) {
-                const int saved_errno = errno;
+        if (!is_sample)
+                return memory;
+        saved_errno = errno;
+        if (memory || n_bytes == 0)
+                profile_count_freed(&entry);
+        else
+                profile_put_back(&entry);
+        errno = saved_errno;
+        return memory;
+}
 
-                if (memory || n_bytes == 0)
-                        profile_count_freed(&entry);
-                else
-                        profile_put_back(&entry);
-                errno = saved_errno;
-        }
+static inline __attribute__((__always_inline__)) void *reallocate(void *old, size_t n_bytes) {
+        if (UNLIKELY(profile_may_have(old)))
+                return reallocate_sample(old, n_bytes);
+        return real_allocator.realloc(old, n_bytes);
+}
+
+static inline __attribute__((__always_inline__)) void *reallocate_hook(void *old, size_t n_bytes) {
+        void *memory;
+
+        if (UNLIKELY(real_pool_left(old) > 0))
+                return move_out_of_pool(old, n_bytes);
+        if (!is_due(n_bytes))
+                return reallocate(old, n_bytes);
+        memory = reallocate(old, n_bytes);
         if (memory)
                 allocated(memory, n_bytes);
         return memory;
 }
 
 HOOK void *realloc(void *old, size_t n_bytes) {
-        if (old && UNLIKELY(real_pool_has(old, NULL)))
-                return move_out_of_pool(old, n_bytes);
-        if (!find_real())
-                return pool_or_fail(1, n_bytes);
-        return reallocate(old, n_bytes);
+        return reallocate_hook(old, n_bytes);
 }
 
 HOOK void *reallocarray(void *old, size_t n, size_t n_bytes) {
@@ -126,61 +136,46 @@ HOOK void *reallocarray(void *old, size_t n, size_t n_bytes) {
                 errno = ENOMEM;
                 return NULL;
         }
-        if (old && UNLIKELY(real_pool_has(old, NULL)))
-                return move_out_of_pool(old, n_all);
-        if (!find_real())
-                return pool_or_fail(1, n_all);
-        return reallocate(old, n_all);
+        return reallocate_hook(old, n_all);
 }
 
 HOOK void *memalign(size_t alignment, size_t n_bytes) {
-        void *memory;
+        void *memory = real_allocator.memalign(alignment, n_bytes);
 
-        if (!find_real())
-                return pool_or_fail(alignment, n_bytes);
-        memory = real_allocator.memalign(alignment, n_bytes);
-        allocated(memory, n_bytes);
+        if (is_due(n_bytes))
+                allocated(memory, n_bytes);
         return memory;
 }
 
 HOOK void *aligned_alloc(size_t alignment, size_t n_bytes) {
-        void *memory;
+        void *memory = real_allocator.aligned_alloc(alignment, n_bytes);
 
-        if (!find_real())
-                return pool_or_fail(alignment, n_bytes);
-        memory = real_allocator.aligned_alloc(alignment, n_bytes);
-        allocated(memory, n_bytes);
+        if (is_due(n_bytes))
+                allocated(memory, n_bytes);
         return memory;
 }
 
 HOOK int posix_memalign(void **ret, size_t alignment, size_t n_bytes) {
-        int r;
+        const int r = real_allocator.posix_memalign(ret, alignment, n_bytes);
 
-        if (!find_real())
-                return ENOMEM;
-        r = real_allocator.posix_memalign(ret, alignment, n_bytes);
-        if (r == 0)
+        if (r == 0 && is_due(n_bytes))
                 allocated(*ret, n_bytes);
         return r;
 }
 
 HOOK void *valloc(size_t n_bytes) {
-        void *memory;
+        void *memory = real_allocator.valloc(n_bytes);
 
-        if (!find_real())
-                return pool_or_fail((size_t)getpagesize(), n_bytes);
-        memory = real_allocator.valloc(n_bytes);
-        allocated(memory, n_bytes);
+        if (is_due(n_bytes))
+                allocated(memory, n_bytes);
         return memory;
 }
 
 HOOK void *pvalloc(size_t n_bytes) {
-        void *memory;
+        void *memory = real_allocator.pvalloc(n_bytes);
 
-        if (!find_real())
-                return NULL;
-        memory = real_allocator.pvalloc(n_bytes);
-        allocated(memory, n_bytes);
+        if (is_due(n_bytes))
+                allocated(memory, n_bytes);
         return memory;
 }
 

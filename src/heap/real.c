@@ -1,25 +1,136 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <dlfcn.h>
-#include <stdint.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "heap/real.h"
 #include "shared/macro.h"
 
-#define POOL_BYTES (64u << 10)
+#define CACHED_BYTES_MAX 1032 /* of what glibc keeps for each thread */
 
-RealAllocator real_allocator;
+_Alignas(64) uint8_t real_pool[REAL_POOL_BYTES];
+size_t real_clear_max;
 
-static _Alignas(64) uint8_t pool[POOL_BYTES];
 static size_t n_taken;
 
-/* `malloc` last: a thread that sees it sees the others. Two threads may find the same. */
+void *real_pool_take(size_t alignment, size_t n_bytes) {
+        size_t begin = __atomic_load_n(&n_taken, __ATOMIC_RELAXED), at;
+
+        alignment = MAX(alignment, _Alignof(max_align_t));
+        do {
+                at = ALIGN_UP(begin, alignment);
+                if (at > REAL_POOL_BYTES || n_bytes > REAL_POOL_BYTES - at) {
+                        errno = ENOMEM;
+                        return NULL;
+                }
+        } while (!__atomic_compare_exchange_n(
+                &n_taken, &begin, at + n_bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        return real_pool + at;
+}
+
+/*
+ * What is called before it is found. Where it has not been found after that, it is being found by this very call or
+ * by another thread, or it does not exist.
+ */
+
+static void *first_malloc(size_t n_bytes) {
+        real_find();
+        if (real_allocator.malloc == first_malloc)
+                return real_pool_take(1, n_bytes);
+        return real_allocator.malloc(n_bytes);
+}
+
+static void first_free(void *memory) {
+        real_find();
+        if (real_allocator.free != first_free)
+                real_allocator.free(memory);
+}
+
+/* Nothing of the pool was ever used. The hook has multiplied before. */
+static void *first_calloc(size_t n, size_t n_bytes) {
+        real_find();
+        if (real_allocator.calloc == first_calloc)
+                return real_pool_take(1, n * n_bytes);
+        return real_allocator.calloc(n, n_bytes);
+}
+
+/* Old memory of the pool does not come here. */
+static void *first_realloc(void *old, size_t n_bytes) {
+        real_find();
+        if (real_allocator.realloc == first_realloc)
+                return real_pool_take(1, n_bytes);
+        return real_allocator.realloc(old, n_bytes);
+}
+
+static void *first_memalign(size_t alignment, size_t n_bytes) {
+        real_find();
+        if (real_allocator.memalign == first_memalign)
+                return real_pool_take(alignment, n_bytes);
+        return real_allocator.memalign(alignment, n_bytes);
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t n_bytes) {
+        real_find();
+        if (real_allocator.aligned_alloc == first_aligned_alloc)
+                return real_pool_take(alignment, n_bytes);
+        return real_allocator.aligned_alloc(alignment, n_bytes);
+}
+
+static int first_posix_memalign(void **ret, size_t alignment, size_t n_bytes) {
+        real_find();
+        if (real_allocator.posix_memalign == first_posix_memalign)
+                return ENOMEM;
+        return real_allocator.posix_memalign(ret, alignment, n_bytes);
+}
+
+static void *first_valloc(size_t n_bytes) {
+        real_find();
+        if (real_allocator.valloc == first_valloc)
+                return real_pool_take((size_t)getpagesize(), n_bytes);
+        return real_allocator.valloc(n_bytes);
+}
+
+static void *first_pvalloc(size_t n_bytes) {
+        real_find();
+        if (real_allocator.pvalloc == first_pvalloc)
+                return NULL;
+        return real_allocator.pvalloc(n_bytes);
+}
+
+RealAllocator real_allocator = {
+        .malloc = first_malloc,
+        .free = first_free,
+        .calloc = first_calloc,
+        .realloc = first_realloc,
+        .memalign = first_memalign,
+        .aligned_alloc = first_aligned_alloc,
+        .posix_memalign = first_posix_memalign,
+        .valloc = first_valloc,
+        .pvalloc = first_pvalloc,
+};
+
+/* Of the C library that is known for it. */
+static size_t find_clear_max(const void *found) {
+        const char *version = gnu_get_libc_version();
+        Dl_info of_malloc, of_library;
+
+        if (!dladdr(found, &of_malloc) || !dladdr(version, &of_library) ||
+            of_malloc.dli_fbase != of_library.dli_fbase)
+                return 0;
+        return strncmp(version, "2.", 2) == 0 && strverscmp(version, "2.41") < 0 ? CACHED_BYTES_MAX
+                                                                                 : 0;
+}
+
+/* Two threads may find the same. */
 void real_find(void) {
         static _Atomic bool is_finding;
         static const struct {
                 const char *name;
                 size_t at;
-        } others[] = {
+        } all[] = {
                 { "free", offsetof(RealAllocator, free) },
                 { "calloc", offsetof(RealAllocator, calloc) },
                 { "realloc", offsetof(RealAllocator, realloc) },
@@ -28,40 +139,21 @@ void real_find(void) {
                 { "posix_memalign", offsetof(RealAllocator, posix_memalign) },
                 { "valloc", offsetof(RealAllocator, valloc) },
                 { "pvalloc", offsetof(RealAllocator, pvalloc) },
+                { "malloc", offsetof(RealAllocator, malloc) },
         };
-        void *found;
 
         if (is_finding)
                 return;
         is_finding = true;
-        for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-                found = dlsym(RTLD_NEXT, others[i].name);
-                memcpy((uint8_t *)&real_allocator + others[i].at, &found, sizeof(found));
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                void *found = dlsym(RTLD_NEXT, all[i].name);
+
+                if (found)
+                        __atomic_store_n((void **)((uint8_t *)&real_allocator + all[i].at),
+                                         found,
+                                         __ATOMIC_RELEASE);
+                if (found && all[i].at == offsetof(RealAllocator, malloc))
+                        real_clear_max = find_clear_max(found);
         }
-        found = dlsym(RTLD_NEXT, "malloc");
-        __atomic_store_n((void **)&real_allocator.malloc, found, __ATOMIC_RELEASE);
         is_finding = false;
-}
-
-void *real_pool_take(size_t alignment, size_t n_bytes) {
-        size_t begin = __atomic_load_n(&n_taken, __ATOMIC_RELAXED), at;
-
-        alignment = MAX(alignment, _Alignof(max_align_t));
-        do {
-                at = ALIGN_UP(begin, alignment);
-                if (at > POOL_BYTES || n_bytes > POOL_BYTES - at)
-                        return NULL;
-        } while (!__atomic_compare_exchange_n(
-                &n_taken, &begin, at + n_bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-        return pool + at;
-}
-
-bool real_pool_has(const void *memory, size_t *ret_n_bytes) {
-        const uintptr_t at = (uintptr_t)memory - (uintptr_t)pool;
-
-        if (at >= POOL_BYTES)
-                return false;
-        if (ret_n_bytes)
-                *ret_n_bytes = POOL_BYTES - at;
-        return true;
 }

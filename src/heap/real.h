@@ -4,13 +4,16 @@
 /*
  * Real: the allocator that the program has without us
  *
- * It is the next one that the linker finds: that of the C library, or one that the program is linked to. What is
- * asked for before it has been found (finding it allocates) comes from a small pool, which nothing is ever given
- * back to.
+ * It is the next one that the linker finds: that of the C library, or one that the program is linked to. The first
+ * call finds it, so the table can be called at any time. What is asked for while it is being found (that allocates)
+ * comes from a small pool, which nothing is ever given back to.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define REAL_POOL_BYTES (64u << 10)
 
 typedef struct RealAllocator {
         void *(*malloc)(size_t);
@@ -25,15 +28,21 @@ typedef struct RealAllocator {
 } RealAllocator;
 
 extern RealAllocator real_allocator;
+extern uint8_t real_pool[REAL_POOL_BYTES];
 
-/* Finds it. While it is being found `malloc` is NULL. */
+/* Up to how many bytes malloc() and memset() are faster than calloc(), and take memory that this thread has freed:
+ * glibc's calloc() does not look there before 2.41, but asks for the lock of all threads. 0: of another allocator. */
+extern size_t real_clear_max;
+
+/* Finds it before the first call. */
 void real_find(void);
 
-static inline bool real_is_found(void) {
-        return __atomic_load_n(&real_allocator.malloc, __ATOMIC_ACQUIRE) != NULL;
-}
-
-/* Of the pool. NULL: it is used up. */
+/* Of the pool. NULL with errno: it is used up. */
 void *real_pool_take(size_t alignment, size_t n_bytes);
-/* Whether it is of the pool, and at most how many bytes of it. */
-bool real_pool_has(const void *memory, size_t *ret_n_bytes);
+
+/* At most how many bytes of the pool begin there; 0: it is not of the pool. */
+static inline size_t real_pool_left(const void *memory) {
+        const uintptr_t at = (uintptr_t)memory - (uintptr_t)real_pool;
+
+        return __builtin_expect(at < REAL_POOL_BYTES, 0) ? REAL_POOL_BYTES - at : 0;
+}
