@@ -570,7 +570,7 @@ ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *even
 static const char heap_config[] =
         "buffers { name: \"heap\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
         "data_sources { config { name: \"" TRACING_HEAP_SOURCE
-        "\" target_buffer_name: \"heap\" heapprofd_config {\n"
+        "\" target_buffer_name: \"heap\" heapprofd_config { all_heaps: true\n"
         "  sampling_interval_bytes: %" PRIu64
         " continuous_dump_config { dump_interval_ms: 1000 } } } }\n";
 

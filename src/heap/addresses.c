@@ -118,3 +118,16 @@ void addresses_forget_session(Addresses *addresses, unsigned session) {
                         i++;
         }
 }
+
+bool addresses_take_range(Addresses *addresses, uint64_t start, uint64_t end, AddressEntry *ret) {
+        for (uint32_t i = 0; i < addresses->n_entries; i++) {
+                const uint64_t address = addresses->entries[i].address;
+
+                if (address == 0 || address < start || address >= end)
+                        continue;
+                *ret = addresses->entries[i];
+                remove_at(addresses, i);
+                return true;
+        }
+        return false;
+}

@@ -225,6 +225,7 @@ static void begin_part(Dump *dump, Part *part, const DumpTimes *times) {
 static void put_heap(WireWriter *wire,
                      const Dump *dump,
                      const Part *part,
+                     unsigned heap,
                      const HeapSettings *settings,
                      const DumpTimes *times) {
         size_t begin = wire_begin(wire, PROFILE_DUMPS);
@@ -234,7 +235,7 @@ static void put_heap(WireWriter *wire,
         if (dump->from_startup)
                 wire_put_bool(wire, HEAP_FROM_STARTUP, true);
         wire_put_uint(wire, HEAP_TIMESTAMP, times->monotonic_ns);
-        wire_put_string(wire, HEAP_NAME, SETTINGS_HEAP_NAME);
+        wire_put_string(wire, HEAP_NAME, profile_heap_name(heap));
         wire_put_uint(wire, HEAP_INTERVAL, settings->interval);
         wire_put_uint(wire, HEAP_ORIGINAL_INTERVAL, settings->interval);
         wire_put_uint(wire, HEAP_START, times->start_monotonic_ns);
@@ -245,6 +246,7 @@ static void put_heap(WireWriter *wire,
 
 static void end_part(Dump *dump,
                      const Part *part,
+                     unsigned heap,
                      const HeapSettings *settings,
                      const DumpTimes *times,
                      bool is_continued) {
@@ -260,7 +262,8 @@ static void end_part(Dump *dump,
                                part->interned.start,
                                wire_writer_size(&part->interned));
         begin = wire_begin(&wire, PACKET_PROFILE);
-        put_heap(&wire, dump, part, settings, times);
+        if (heap_settings_want(settings, profile_heap_name(heap)))
+                put_heap(&wire, dump, part, heap, settings, times);
         if (is_continued)
                 wire_put_bool(&wire, PROFILE_CONTINUED, true);
         wire_put_uint(&wire, PROFILE_INDEX, dump->n_packets++);
@@ -299,10 +302,11 @@ static void put_site(Dump *dump, Part *part, uint32_t site, bool at_peak) {
 
 /* Readers keep what they were told of a site, unless the sequence starts over; then they are told of all again. So
  * are those who ask for the peak, which may be another one. */
-static bool is_told(const Dump *dump, uint32_t site, bool all) {
+static bool is_told(const Dump *dump, unsigned heap, uint32_t site, bool all) {
         const SiteCounts *counts = &dump->copy.counts[site];
 
-        return counts->n_allocated > 0 && (all || counts->is_changed);
+        return counts->n_allocated > 0 && profile_sites()->sites[site].heap == heap &&
+               (all || counts->is_changed);
 }
 
 static bool is_full(const Part *part) {
@@ -310,6 +314,25 @@ static bool is_full(const Part *part) {
                wire_writer_size(&part->samples) > PART_FULL;
 }
 
+/* Of which the last packet is not written yet. */
+static void write_heap(Dump *dump,
+                       Part *part,
+                       unsigned heap,
+                       const HeapSettings *settings,
+                       const DumpTimes *times,
+                       bool all) {
+        for (uint32_t site = 0; site < dump->copy.n_sites; site++) {
+                if (!is_told(dump, heap, site, all))
+                        continue;
+                if (is_full(part)) {
+                        end_part(dump, part, heap, settings, times, true);
+                        begin_part(dump, part, times);
+                }
+                put_site(dump, part, site, settings->at_peak);
+        }
+}
+
+/* The C library's is the last, as that is always there: readers wait for a packet that says that it is. */
 int dump_write(Dump *dump, unsigned session, const HeapSettings *settings, const DumpTimes *times) {
         Part part;
         bool all;
@@ -320,15 +343,16 @@ int dump_write(Dump *dump, unsigned session, const HeapSettings *settings, const
         begin_part(dump, &part, times);
         all = dump->tells_all || settings->at_peak;
         dump->tells_all = false;
-        for (uint32_t site = 0; site < dump->copy.n_sites; site++) {
-                if (!is_told(dump, site, all))
+        for (unsigned heap = profile_n_heaps(); heap-- > 0;) {
+                const bool is_wanted = heap_settings_want(settings, profile_heap_name(heap));
+
+                if (is_wanted && dump->copy.heaps[heap].live_most > 0)
+                        write_heap(dump, &part, heap, settings, times, all);
+                else if (heap > 0)
                         continue;
-                if (is_full(&part)) {
-                        end_part(dump, &part, settings, times, true);
+                end_part(dump, &part, heap, settings, times, heap > 0);
+                if (heap > 0)
                         begin_part(dump, &part, times);
-                }
-                put_site(dump, &part, site, settings->at_peak);
         }
-        end_part(dump, &part, settings, times, false);
         return 0;
 }

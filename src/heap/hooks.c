@@ -29,7 +29,7 @@ static inline __attribute__((__always_inline__)) void allocated(void *memory, si
         WalkStart start;
 
         walk_capture(&start);
-        profile_allocated(memory, n_bytes, &start);
+        profile_allocated(PROFILE_HEAP_MALLOC, memory, n_bytes, &start);
         __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
 }
 
@@ -47,8 +47,8 @@ HOOK void *malloc(size_t n_bytes) {
 HOOK void free(void *memory) {
         if (UNLIKELY(real_pool_left(memory) > 0))
                 return;
-        if (UNLIKELY(profile_may_have(memory)))
-                profile_freed(memory);
+        if (UNLIKELY(profile_may_have(PROFILE_HEAP_MALLOC, memory)))
+                profile_freed(PROFILE_HEAP_MALLOC, memory);
         real_allocator.free(memory);
 }
 
@@ -107,7 +107,7 @@ static void *reallocate_sample(void *old, size_t n_bytes) {
 }
 
 static inline __attribute__((__always_inline__)) void *reallocate(void *old, size_t n_bytes) {
-        if (UNLIKELY(profile_may_have(old)))
+        if (UNLIKELY(profile_may_have(PROFILE_HEAP_MALLOC, old)))
                 return reallocate_sample(old, n_bytes);
         return real_allocator.realloc(old, n_bytes);
 }

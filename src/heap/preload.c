@@ -41,7 +41,7 @@ static const char *setup(dt_instance *instance, const void *config, size_t n, bo
                 return N_("sampling_interval_bytes must be from 1 to 2^40");
         if (r)
                 return N_("the heapprofd_config is no protobuf message");
-        if (!settings.is_meant || !settings.wants_heap)
+        if (!settings.is_meant)
                 return NULL;
         if (settings.wants_stream)
                 (void)dt_instance_add_note(instance,

@@ -26,6 +26,13 @@ _Atomic uint32_t profile_epoch;
 bool *profile_is_ours;
 Addresses profile_addresses;
 
+static Maps maps;
+static char heap_names[SITE_HEAPS_MAX][PROFILE_HEAP_NAME_MAX + 1] = {
+        [PROFILE_HEAP_MALLOC] = "libc.malloc",
+        [PROFILE_HEAP_MMAP] = "mmap",
+};
+static _Atomic unsigned n_heaps = _PROFILE_HEAPS_N;
+
 int profile_init(void) {
         int r;
 
@@ -86,6 +93,7 @@ void profile_stop(unsigned session) {
         pthread_mutex_lock(&counting);
         sessions[session].interval = 0;
         addresses_forget_session(&profile_addresses, session);
+        maps_forget_session(&maps, session);
         site_totals_deinit(&sessions[session].totals);
         choose_interval();
         pthread_mutex_unlock(&counting);
@@ -93,6 +101,49 @@ void profile_stop(unsigned session) {
 
 uint64_t profile_started_ns(unsigned session) {
         return sessions[session].started_ns;
+}
+
+/*
+ * Heaps
+ */
+
+static int find_heap(const char *name) {
+        const unsigned n = n_heaps;
+
+        for (unsigned i = 0; i < n; i++)
+                if (streq(heap_names[i], name))
+                        return (int)i;
+        if (n == SITE_HEAPS_MAX)
+                return -ENOBUFS;
+        memcpy(heap_names[n], name, strlen(name) + 1);
+        n_heaps = n + 1;
+        return (int)n;
+}
+
+int profile_heap_find(const char *name) {
+        HeapThread *thread = &heap_thread;
+        const bool was_inside = thread->is_inside;
+        const size_t n = name ? strlen(name) : 0;
+        int r;
+
+        if (n == 0 || n > PROFILE_HEAP_NAME_MAX)
+                return -EINVAL;
+        if (!is_ours())
+                return -ECANCELED;
+        thread->is_inside = true;
+        pthread_mutex_lock(&counting);
+        r = find_heap(name);
+        pthread_mutex_unlock(&counting);
+        thread->is_inside = was_inside;
+        return r;
+}
+
+unsigned profile_n_heaps(void) {
+        return n_heaps;
+}
+
+const char *profile_heap_name(unsigned heap) {
+        return heap_names[heap];
 }
 
 /*
@@ -123,16 +174,15 @@ void profile_copy_deinit(ProfileCopy *copy) {
 /* Also what has not changed may have been something else at a new peak. */
 static void copy_totals(ProfileCopy *copy, SiteTotals *totals) {
         for (uint32_t i = 0; i < copy->n_sites; i++) {
-                const uint64_t at_peak = site_totals_at_peak(totals, i, &copy->n_at_peak[i]);
+                const uint64_t at_peak =
+                        site_totals_at_peak(totals, sites.sites[i].heap, i, &copy->n_at_peak[i]);
 
                 copy->counts[i] = totals->counts[i];
                 copy->counts[i].is_changed |= copy->at_peak[i] != at_peak;
                 copy->at_peak[i] = at_peak;
                 totals->counts[i].is_changed = false;
         }
-        copy->live = totals->live;
-        copy->n_live = totals->n_live;
-        copy->live_most = totals->live_most;
+        memcpy(copy->heaps, totals->heaps, sizeof(copy->heaps));
 }
 
 /* A site that is new between the locks is in the next copy. */
@@ -155,7 +205,7 @@ void profile_losses(ProfileLosses *ret) {
         ret->n_incomplete = walker.n_incomplete;
         pthread_mutex_unlock(&walking);
         pthread_mutex_lock(&counting);
-        ret->n_without_address = profile_addresses.n_refused;
+        ret->n_without_address = profile_addresses.n_refused + maps.n_refused;
         ret->n_missed_frees = profile_addresses.n_missed;
         pthread_mutex_unlock(&counting);
 }
@@ -193,7 +243,8 @@ static void count_freed(const AddressEntry *entry) {
                 if (!(entry->sessions & 1u << i))
                         continue;
                 weigh(&n_bytes, &n, entry->n_bytes, sessions[i].interval);
-                site_totals_freed(&sessions[i].totals, entry->site, n_bytes, n, is_soon);
+                site_totals_freed(
+                        &sessions[i].totals, entry->heap, entry->site, n_bytes, n, is_soon);
         }
 }
 
@@ -232,32 +283,35 @@ static void count_allocated(HeapThread *thread, AddressEntry *entry, uint64_t le
                 if (!(entry->sessions & 1u << i))
                         continue;
                 weigh(&n_bytes, &n, entry->n_bytes, sessions[i].interval);
-                site_totals_allocated(&sessions[i].totals, entry->site, n_bytes, n);
+                site_totals_allocated(&sessions[i].totals, entry->heap, entry->site, n_bytes, n);
         }
 }
 
-static uint32_t find_site(HeapThread *thread, const WalkStart *start) {
+static uint32_t find_site(HeapThread *thread, uint8_t heap, const WalkStart *start) {
         uint32_t site;
         size_t n;
 
         pthread_mutex_lock(&walking);
         n = walker_run(&walker, frames, start, thread);
-        site = sites_find(&sites, frames, n);
+        site = sites_find(&sites, heap, frames, n);
         pthread_mutex_unlock(&walking);
         return site;
 }
 
 static void take_sample(HeapThread *thread,
-                        void *memory,
+                        uint8_t heap,
+                        const void *memory,
                         size_t n_bytes,
                         const WalkStart *start,
                         uint64_t least) {
         AddressEntry entry = {
-                .address = (uint64_t)(uintptr_t)memory,
+                .address = addresses_key(memory, heap),
                 .n_bytes = n_bytes,
-                .site = find_site(thread, start),
+                .site = find_site(thread, heap, start),
                 .at_ms = now_ms(),
         };
+
+        entry.heap = site_heap(entry.site, heap);
 
         pthread_mutex_lock(&counting);
         /* Settings that have changed meanwhile would not know what to make of it. */
@@ -287,7 +341,7 @@ static bool is_sample(HeapThread *thread, size_t n_bytes) {
 }
 
 /* An allocation of no bytes has the chance of one byte. */
-void profile_allocated(void *memory, size_t n_bytes, const WalkStart *start) {
+void profile_allocated(uint8_t heap, const void *memory, size_t n_bytes, const WalkStart *start) {
         HeapThread *thread = &heap_thread;
         const int saved_errno = errno;
         uint64_t least;
@@ -303,13 +357,13 @@ void profile_allocated(void *memory, size_t n_bytes, const WalkStart *start) {
                 least = atomic_load(&interval_least);
                 draw(thread, least);
                 if (least > 0 && memory)
-                        take_sample(thread, memory, MAX(n_bytes, (size_t)1), start, least);
+                        take_sample(thread, heap, memory, MAX(n_bytes, (size_t)1), start, least);
         }
         thread->is_inside = false;
         errno = saved_errno;
 }
 
-bool profile_take(void *memory, AddressEntry *ret) {
+static bool take_address(uint64_t address, AddressEntry *ret) {
         HeapThread *thread = &heap_thread;
         bool is_there;
 
@@ -317,10 +371,14 @@ bool profile_take(void *memory, AddressEntry *ret) {
                 return false;
         thread->is_inside = true;
         pthread_mutex_lock(&counting);
-        is_there = addresses_take(&profile_addresses, (uint64_t)(uintptr_t)memory, ret);
+        is_there = addresses_take(&profile_addresses, address, ret);
         pthread_mutex_unlock(&counting);
         thread->is_inside = false;
         return is_there;
+}
+
+bool profile_take(void *memory, AddressEntry *ret) {
+        return take_address(addresses_key(memory, PROFILE_HEAP_MALLOC), ret);
 }
 
 /* A session that has ended since is not to be put back. */
@@ -357,11 +415,114 @@ void profile_count_freed(const AddressEntry *entry) {
         heap_thread.is_inside = false;
 }
 
-void profile_freed(void *memory) {
+void profile_freed(uint8_t heap, const void *memory) {
         const int saved_errno = errno;
         AddressEntry entry;
 
-        if (profile_take(memory, &entry))
+        if (take_address(addresses_key(memory, heap), &entry))
                 profile_count_freed(&entry);
         errno = saved_errno;
+}
+
+void profile_freed_range(uint8_t heap, const void *start, size_t n_bytes) {
+        const int saved_errno = errno;
+        HeapThread *thread = &heap_thread;
+        AddressEntry entry;
+
+        if (!is_ours() || thread->is_inside || n_bytes == 0)
+                return;
+        thread->is_inside = true;
+        pthread_mutex_lock(&counting);
+        while (addresses_take_range(&profile_addresses,
+                                    addresses_key(start, heap),
+                                    addresses_key(start, heap) + n_bytes,
+                                    &entry))
+                count_freed(&entry);
+        pthread_mutex_unlock(&counting);
+        thread->is_inside = false;
+        errno = saved_errno;
+}
+
+/*
+ * Mapped memory
+ */
+
+bool profile_wants_maps(void) {
+        return atomic_load_explicit(&interval_least, memory_order_relaxed) > 0;
+}
+
+/* With the lock. How many bytes of counted ranges there were. */
+static uint64_t take_ranges(uint64_t start, uint64_t end) {
+        uint64_t n_all = 0;
+        MapRange range;
+        bool is_whole;
+
+        while (maps_take(&maps, start, end, &range, &is_whole)) {
+                const bool is_soon = now_ms() - range.at_ms <= SITE_SOON_MS;
+                const uint64_t n_bytes = range.end - range.start;
+
+                n_all += n_bytes;
+                for (unsigned i = 0; i < PROFILE_SESSIONS_MAX; i++)
+                        if (range.sessions & 1u << i)
+                                site_totals_freed(&sessions[i].totals,
+                                                  range.heap,
+                                                  range.site,
+                                                  n_bytes,
+                                                  is_whole ? 1u << SITE_N_BITS : 0,
+                                                  is_soon);
+        }
+        return n_all;
+}
+
+/* With the lock. */
+static void add_range(const MapRange *range) {
+        if (range->sessions == 0 || maps_add(&maps, range) < 0)
+                return;
+        for (unsigned i = 0; i < PROFILE_SESSIONS_MAX; i++)
+                if (range->sessions & 1u << i)
+                        site_totals_allocated(&sessions[i].totals,
+                                              range->heap,
+                                              range->site,
+                                              range->end - range->start,
+                                              1u << SITE_N_BITS);
+}
+
+void profile_mapped(const void *memory, size_t n_bytes, const WalkStart *start) {
+        HeapThread *thread = &heap_thread;
+        const int saved_errno = errno;
+        MapRange range = {
+                .start = (uint64_t)(uintptr_t)memory,
+                .end = (uint64_t)(uintptr_t)memory + n_bytes,
+        };
+
+        if (!is_ours() || thread->is_inside)
+                return;
+        thread->is_inside = true;
+        range.site = find_site(thread, PROFILE_HEAP_MMAP, start);
+        range.heap = site_heap(range.site, PROFILE_HEAP_MMAP);
+        range.at_ms = now_ms();
+        pthread_mutex_lock(&counting);
+        range.sessions = sessions_still_there();
+        (void)take_ranges(range.start, range.end);
+        add_range(&range);
+        pthread_mutex_unlock(&counting);
+        thread->is_inside = false;
+        errno = saved_errno;
+}
+
+uint64_t profile_unmapped(const void *memory, size_t n_bytes) {
+        HeapThread *thread = &heap_thread;
+        const int saved_errno = errno;
+        const uint64_t start = (uint64_t)(uintptr_t)memory;
+        uint64_t n_all;
+
+        if (!is_ours() || thread->is_inside)
+                return 0;
+        thread->is_inside = true;
+        pthread_mutex_lock(&counting);
+        n_all = take_ranges(start, start + n_bytes);
+        pthread_mutex_unlock(&counting);
+        thread->is_inside = false;
+        errno = saved_errno;
+        return n_all;
 }

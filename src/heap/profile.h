@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "heap/addresses.h"
+#include "heap/maps.h"
 #include "heap/sites.h"
 #include "heap/walk.h"
 #include "shared/macro.h"
@@ -25,6 +26,15 @@
 #define PROFILE_SESSIONS_MAX     8u
 #define PROFILE_INTERVAL_DEFAULT 32768u
 #define PROFILE_INTERVAL_MAX     (UINT64_C(1) << 40)
+
+#define PROFILE_HEAP_NAME_MAX 63u
+
+/* The first heaps; what programs register comes behind them. */
+enum {
+        PROFILE_HEAP_MALLOC,
+        PROFILE_HEAP_MMAP,
+        _PROFILE_HEAPS_N,
+};
 
 typedef struct ProfileSession {
         uint64_t interval; /* 0: not in use */
@@ -46,7 +56,7 @@ typedef struct ProfileCopy {
         SiteCounts *counts; /* by site; `is_changed` since the copy before */
         uint64_t *at_peak, *n_at_peak;
         uint32_t n_sites;
-        uint64_t live, n_live, live_most;
+        SiteHeap heaps[SITE_HEAPS_MAX];
 } ProfileCopy;
 
 extern _Atomic uint32_t profile_epoch; /* changes with the smallest interval */
@@ -66,6 +76,12 @@ int profile_copy(ProfileCopy *copy, unsigned session);
 void profile_copy_deinit(ProfileCopy *copy);
 void profile_losses(ProfileLosses *ret);
 
+/* A heap of the program's own. Its number, which lives as long as the program does and is the same for the same name;
+ * -EINVAL: no name; -ENOBUFS: there are too many. */
+int profile_heap_find(const char *name);
+unsigned profile_n_heaps(void);
+const char *profile_heap_name(unsigned heap);
+
 /* Sites, stacks and files up to the copy's n_sites, without a lock: they stay as they are. */
 const Sites *profile_sites(void);
 const Walker *profile_walker(void);
@@ -75,16 +91,22 @@ const Walker *profile_walker(void);
  */
 
 /* A thread's bytes are used up, or its settings are old. */
-void profile_allocated(void *memory, size_t n_bytes, const WalkStart *start);
+void profile_allocated(uint8_t heap, const void *memory, size_t n_bytes, const WalkStart *start);
 /* It may be a sample. */
-void profile_freed(void *memory);
+void profile_freed(uint8_t heap, const void *memory);
 /* The same in two steps, for realloc(): what is taken is counted as freed, or put back. */
 bool profile_take(void *memory, AddressEntry *ret);
 void profile_put_back(const AddressEntry *entry);
 void profile_count_freed(const AddressEntry *entry);
+void profile_freed_range(uint8_t heap, const void *start, size_t n_bytes);
+/* The same of memory that is mapped, of which all is counted, as there is little of it. */
+bool profile_wants_maps(void);
+void profile_mapped(const void *memory, size_t n_bytes, const WalkStart *start);
+/* How many bytes of it were counted. */
+uint64_t profile_unmapped(const void *memory, size_t n_bytes);
 
-static inline bool profile_may_have(const void *memory) {
-        return addresses_may_have(&profile_addresses, memory);
+static inline bool profile_may_have(uint8_t heap, const void *memory) {
+        return addresses_may_have(&profile_addresses, addresses_key(memory, heap));
 }
 
 static inline bool profile_is_due(size_t n_bytes) {

@@ -2,14 +2,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <gnu/libc-version.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "heap/real.h"
 #include "shared/macro.h"
 
 #define CACHED_BYTES_MAX 1032 /* of what glibc keeps for each thread */
+#define MMAP2_BYTES      4096 /* that its offsets count */
 
 _Alignas(64) uint8_t real_pool[REAL_POOL_BYTES];
 size_t real_clear_max;
@@ -100,6 +101,49 @@ static void *first_pvalloc(size_t n_bytes) {
         return real_allocator.pvalloc(n_bytes);
 }
 
+/* Mapped memory can be had without the C library. */
+
+static void *
+first_mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, int64_t offset) {
+        real_find();
+        if (real_allocator.mmap64 != first_mmap64)
+                return real_allocator.mmap64(at, n_bytes, protection, flags, fd, offset);
+#ifdef SYS_mmap2
+        return (void *)syscall(
+                SYS_mmap2, at, n_bytes, protection, flags, fd, (long)(offset / MMAP2_BYTES));
+#else
+        return (void *)syscall(SYS_mmap, at, n_bytes, protection, flags, fd, offset);
+#endif
+}
+
+static void *first_mmap(void *at, size_t n_bytes, int protection, int flags, int fd, long offset) {
+        real_find();
+        if (real_allocator.mmap == first_mmap)
+                return first_mmap64(at, n_bytes, protection, flags, fd, offset);
+        return real_allocator.mmap(at, n_bytes, protection, flags, fd, offset);
+}
+
+static int first_munmap(void *memory, size_t n_bytes) {
+        real_find();
+        if (real_allocator.munmap == first_munmap)
+                return (int)syscall(SYS_munmap, memory, n_bytes);
+        return real_allocator.munmap(memory, n_bytes);
+}
+
+/* The hook always passes five. */
+static void *first_mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
+        __builtin_va_list arguments;
+        void *at;
+
+        __builtin_va_start(arguments, flags);
+        at = __builtin_va_arg(arguments, void *);
+        __builtin_va_end(arguments);
+        real_find();
+        if (real_allocator.mremap == first_mremap)
+                return (void *)syscall(SYS_mremap, old, n_old, n_bytes, flags, at);
+        return real_allocator.mremap(old, n_old, n_bytes, flags, at);
+}
+
 RealAllocator real_allocator = {
         .malloc = first_malloc,
         .free = first_free,
@@ -110,16 +154,24 @@ RealAllocator real_allocator = {
         .posix_memalign = first_posix_memalign,
         .valloc = first_valloc,
         .pvalloc = first_pvalloc,
+        .mmap = first_mmap,
+        .mmap64 = first_mmap64,
+        .munmap = first_munmap,
+        .mremap = first_mremap,
 };
 
 /* Of the C library that is known for it. */
 static size_t find_clear_max(const void *found) {
-        const char *version = gnu_get_libc_version();
+        void *get_version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
         Dl_info of_malloc, of_library;
+        const char *(*call)(void);
+        const char *version;
 
-        if (!dladdr(found, &of_malloc) || !dladdr(version, &of_library) ||
+        if (!get_version || !dladdr(found, &of_malloc) || !dladdr(get_version, &of_library) ||
             of_malloc.dli_fbase != of_library.dli_fbase)
                 return 0;
+        memcpy(&call, &get_version, sizeof(call));
+        version = call();
         return strncmp(version, "2.", 2) == 0 && strverscmp(version, "2.41") < 0 ? CACHED_BYTES_MAX
                                                                                  : 0;
 }
@@ -139,6 +191,10 @@ void real_find(void) {
                 { "posix_memalign", offsetof(RealAllocator, posix_memalign) },
                 { "valloc", offsetof(RealAllocator, valloc) },
                 { "pvalloc", offsetof(RealAllocator, pvalloc) },
+                { "mmap", offsetof(RealAllocator, mmap) },
+                { "mmap64", offsetof(RealAllocator, mmap64) },
+                { "munmap", offsetof(RealAllocator, munmap) },
+                { "mremap", offsetof(RealAllocator, mremap) },
                 { "malloc", offsetof(RealAllocator, malloc) },
         };
 

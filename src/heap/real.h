@@ -25,6 +25,10 @@ typedef struct RealAllocator {
         int (*posix_memalign)(void **, size_t, size_t);
         void *(*valloc)(size_t);
         void *(*pvalloc)(size_t);
+        void *(*mmap)(void *, size_t, int, int, int, long);
+        void *(*mmap64)(void *, size_t, int, int, int, int64_t);
+        int (*munmap)(void *, size_t);
+        void *(*mremap)(void *, size_t, size_t, int, ...);
 } RealAllocator;
 
 extern RealAllocator real_allocator;

@@ -21,6 +21,7 @@ enum {
         HEAPPROFD_NO_RUNNING = 11,
         HEAPPROFD_AT_MAX = 13,
         HEAPPROFD_HEAPS = 20,
+        HEAPPROFD_ALL_HEAPS = 21,
         HEAPPROFD_HEAP_INTERVALS = 22,
         HEAPPROFD_STREAM = 23,
         HEAPPROFD_EXCLUDED = 27,
@@ -31,7 +32,7 @@ enum { CONTINUOUS_PHASE = 5, CONTINUOUS_INTERVAL = 6 };
 typedef struct Reading {
         HeapSettings *settings;
         const HeapProcess *process;
-        bool names_processes, names_heaps, is_excluded;
+        bool names_processes;
         unsigned n_heaps, n_intervals;
         int heap_at; /* where in the list of heaps this one is, or -1 */
 } Reading;
@@ -74,8 +75,31 @@ static int read_continuous(HeapSettings *settings, const WireField *message) {
         return r;
 }
 
+/* A name that is too long is none that a heap can have; one too many is left out. */
+static void add_name(HeapNames *names, const WireField *field) {
+        if (field->type != WIRE_BYTES || field->n_bytes > PROFILE_HEAP_NAME_MAX ||
+            names->n_names == SETTINGS_HEAPS_MAX)
+                return;
+        memcpy(names->names[names->n_names++], field->data, field->n_bytes);
+}
+
+static bool has_name(const HeapNames *names, const char *name) {
+        for (unsigned i = 0; i < names->n_names; i++)
+                if (streq(names->names[i], name))
+                        return true;
+        return false;
+}
+
+bool heap_settings_want(const HeapSettings *settings, const char *heap) {
+        if (has_name(&settings->excluded_heaps, heap))
+                return false;
+        if (settings->wants_all_heaps || has_name(&settings->heaps, heap))
+                return true;
+        return settings->heaps.n_names == 0 && streq(heap, SETTINGS_HEAP_NAME);
+}
+
 static void take_heap(Reading *reading, const WireField *field) {
-        reading->names_heaps = true;
+        add_name(&reading->settings->heaps, field);
         if (is_this_heap(field))
                 reading->heap_at = (int)reading->n_heaps;
         reading->n_heaps++;
@@ -127,6 +151,9 @@ static int take_field(Reading *reading, const WireField *field) {
         case HEAPPROFD_HEAPS:
                 take_heap(reading, field);
                 break;
+        case HEAPPROFD_ALL_HEAPS:
+                settings->wants_all_heaps = field->value != 0;
+                break;
         case HEAPPROFD_HEAP_INTERVALS:
                 take_heap_interval(reading, field->value);
                 break;
@@ -134,7 +161,7 @@ static int take_field(Reading *reading, const WireField *field) {
                 settings->wants_stream = field->value != 0;
                 break;
         case HEAPPROFD_EXCLUDED:
-                reading->is_excluded |= is_this_heap(field);
+                add_name(&settings->excluded_heaps, field);
                 break;
         default:
                 break;
@@ -179,7 +206,6 @@ int heap_settings_parse(HeapSettings *ret,
                 return SETTINGS_E_BAD;
         if (!reading.names_processes)
                 ret->is_meant = is_for_all;
-        ret->wants_heap = !reading.is_excluded && (!reading.names_heaps || reading.heap_at >= 0);
         if (ret->interval == 0 || ret->interval > PROFILE_INTERVAL_MAX)
                 return SETTINGS_E_INTERVAL;
         return 0;

@@ -13,7 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTINGS_HEAP_NAME "libc.malloc"
+#include "heap/profile.h"
+
+#define SETTINGS_HEAP_NAME "libc.malloc" /* that is meant unless a config names others */
+#define SETTINGS_HEAPS_MAX 16u           /* that a config names */
+
+/* Names of heaps. */
+typedef struct HeapNames {
+        char names[SETTINGS_HEAPS_MAX][PROFILE_HEAP_NAME_MAX + 1];
+        unsigned n_names;
+} HeapNames;
 
 typedef struct HeapSettings {
         uint64_t interval;         /* bytes */
@@ -21,10 +30,11 @@ typedef struct HeapSettings {
         uint32_t dump_phase_ms;    /* until the first */
         bool at_peak;              /* only what was there at the peak */
         bool is_meant;             /* this process is */
-        bool wants_heap;           /* this heap is */
-        bool no_startup;           /* only what runs already when the recording starts */
-        bool no_running;           /* only what starts afterwards */
-        bool wants_stream;         /* what is not offered */
+        bool wants_all_heaps;
+        HeapNames heaps, excluded_heaps;
+        bool no_startup;   /* only what runs already when the recording starts */
+        bool no_running;   /* only what starts afterwards */
+        bool wants_stream; /* what is not offered */
 } HeapSettings;
 
 /* The process that reads it. */
@@ -45,6 +55,8 @@ int heap_settings_parse(HeapSettings *ret,
                         size_t n_config,
                         const HeapProcess *process,
                         bool is_for_all);
+
+bool heap_settings_want(const HeapSettings *settings, const char *heap);
 
 /* Whether a name is what a pattern with at most one `*` says. One that begins with a slash is held against all of the
  * name, any other against what follows its last slash. */

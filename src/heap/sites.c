@@ -60,7 +60,7 @@ static int64_t find_frame(Sites *sites, const SiteFrame *frame) {
 
 /* A stack that finds no room leaves frames behind, which the next one may need. */
 static uint32_t
-add(Sites *sites, uint32_t *place, uint64_t hash, const SiteFrame *frames, size_t n) {
+add(Sites *sites, uint32_t *place, uint64_t hash, uint8_t heap, const SiteFrame *frames, size_t n) {
         uint32_t *stack = sites->stacks + sites->n_stacks;
 
         if (sites->n_sites == SITES_MAX || n > SITE_STACKS_MAX - sites->n_stacks)
@@ -72,15 +72,16 @@ add(Sites *sites, uint32_t *place, uint64_t hash, const SiteFrame *frames, size_
                         return SITE_OTHERS;
                 stack[i] = (uint32_t)number;
         }
-        sites->sites[sites->n_sites] =
-                (Site){ .hash = hash, .first = sites->n_stacks, .n_frames = (uint32_t)n };
+        sites->sites[sites->n_sites] = (Site){
+                .hash = hash, .first = sites->n_stacks, .n_frames = (uint16_t)n, .heap = heap
+        };
         sites->n_stacks += (uint32_t)n;
         *place = sites->n_sites;
         return sites->n_sites++;
 }
 
-uint32_t sites_find(Sites *sites, const SiteFrame *frames, size_t n_frames) {
-        uint64_t hash = sites->secret;
+uint32_t sites_find(Sites *sites, uint8_t heap, const SiteFrame *frames, size_t n_frames) {
+        uint64_t hash = sites->secret ^ heap;
         uint32_t i, site;
 
         if (n_frames == 0)
@@ -91,12 +92,16 @@ uint32_t sites_find(Sites *sites, const SiteFrame *frames, size_t n_frames) {
         for (; sites->by_hash[i] != 0; i = (i + 1) % (2 * SITES_MAX)) {
                 const Site *other = &sites->sites[sites->by_hash[i]];
 
-                if (other->hash == hash && other->n_frames == n_frames)
+                if (other->hash == hash && other->n_frames == n_frames && other->heap == heap)
                         return sites->by_hash[i];
         }
-        site = add(sites, &sites->by_hash[i], hash, frames, n_frames);
+        site = add(sites, &sites->by_hash[i], hash, heap, frames, n_frames);
         sites->n_refused += site == SITE_OTHERS;
         return site;
+}
+
+uint8_t site_heap(uint32_t site, uint8_t heap) {
+        return site == SITE_OTHERS ? 0 : heap;
 }
 
 /*
@@ -113,37 +118,44 @@ void site_totals_deinit(SiteTotals *totals) {
         *totals = (SiteTotals){};
 }
 
-static void note_peak(const SiteTotals *totals, SiteCounts *counts) {
-        if (counts->peak == totals->peak)
+static void note_peak(SiteCounts *counts, uint32_t peak) {
+        if (counts->peak == peak)
                 return;
-        counts->peak = totals->peak;
+        counts->peak = peak;
         counts->at_peak = counts->allocated - counts->freed;
         counts->n_at_peak = counts->n_allocated - counts->n_freed;
 }
 
-void site_totals_allocated(SiteTotals *totals, uint32_t site, uint64_t n_bytes, uint64_t n) {
+void site_totals_allocated(SiteTotals *totals,
+                           uint8_t heap_number,
+                           uint32_t site,
+                           uint64_t n_bytes,
+                           uint64_t n) {
         SiteCounts *counts = &totals->counts[site];
+        SiteHeap *heap = &totals->heaps[heap_number];
 
-        note_peak(totals, counts);
+        note_peak(counts, heap->peak);
         counts->allocated += n_bytes;
         counts->n_allocated += n;
         counts->is_changed = true;
-        totals->live += n_bytes;
-        totals->n_live += n;
-        if (totals->live > totals->live_most) {
-                totals->live_most = totals->live;
-                totals->peak++;
+        heap->live += n_bytes;
+        heap->n_live += n;
+        if (heap->live > heap->live_most) {
+                heap->live_most = heap->live;
+                heap->peak++;
         }
 }
 
 void site_totals_freed(SiteTotals *totals,
+                       uint8_t heap_number,
                        uint32_t site,
                        uint64_t n_bytes,
                        uint64_t n,
                        bool is_soon) {
         SiteCounts *counts = &totals->counts[site];
+        SiteHeap *heap = &totals->heaps[heap_number];
 
-        note_peak(totals, counts);
+        note_peak(counts, heap->peak);
         counts->freed += n_bytes;
         counts->n_freed += n;
         if (is_soon) {
@@ -151,13 +163,14 @@ void site_totals_freed(SiteTotals *totals,
                 counts->n_freed_soon += n;
         }
         counts->is_changed = true;
-        totals->live -= n_bytes;
-        totals->n_live -= n;
+        heap->live -= n_bytes;
+        heap->n_live -= n;
 }
 
-uint64_t site_totals_at_peak(const SiteTotals *totals, uint32_t site, uint64_t *ret_n) {
+uint64_t
+site_totals_at_peak(const SiteTotals *totals, uint8_t heap, uint32_t site, uint64_t *ret_n) {
         const SiteCounts *counts = &totals->counts[site];
-        const bool is_noted = counts->peak == totals->peak;
+        const bool is_noted = counts->peak == totals->heaps[heap].peak;
 
         *ret_n = is_noted ? counts->n_at_peak : counts->n_allocated - counts->n_freed;
         return is_noted ? counts->at_peak : counts->allocated - counts->freed;

@@ -8,7 +8,8 @@
  * sessions share them. What a session counts is its own table, by the site's number. Tables are as large as their
  * limits from the beginning, as addresses; memory they take up by and by. All under the owner's lock.
  *
- * A session's peak is when all that is live was most. What each site had then is found out late: a site whose
+ * A program has several heaps: a call stack in each is a site of its own. A heap's peak, in one session, is when all
+ * that is live in it was most. What each site had then is found out late: a site whose
  * counts change for the first time since the peak notes what it had before.
  */
 
@@ -21,6 +22,7 @@
 #define SITE_STACKS_MAX       2097152u /* frames of all stacks together */
 #define SITE_MODULES_MAX      2048u    /* files that were ever loaded */
 #define SITE_STACK_FRAMES_MAX 512u     /* of one stack */
+#define SITE_HEAPS_MAX        32u      /* heaps of one program: the C library's, and its own */
 
 #define SITE_OTHERS    0u /* the site of what finds no room for one of its own */
 #define SITE_NO_MODULE 0u /* of frames that are a word only */
@@ -40,7 +42,8 @@ typedef struct SiteFrame {
 typedef struct Site {
         uint64_t hash;
         uint32_t first; /* in Sites.stacks: innermost frame first */
-        uint32_t n_frames;
+        uint16_t n_frames;
+        uint8_t heap;
 } Site;
 
 typedef struct Sites {
@@ -72,27 +75,39 @@ typedef struct SiteCounts {
 
 #define SITE_SOON_MS 10u
 
-/* What one session counts. */
-typedef struct SiteTotals {
-        SiteCounts *counts; /* by site */
+typedef struct SiteHeap {
         uint64_t live, n_live;
         uint64_t live_most;
         uint32_t peak; /* how many there were */
+} SiteHeap;
+
+/* What one session counts. */
+typedef struct SiteTotals {
+        SiteCounts *counts; /* by site */
+        SiteHeap heaps[SITE_HEAPS_MAX];
 } SiteTotals;
 
 /* 0 or -ENOMEM. */
 int sites_init(Sites *sites, uint64_t secret);
 /* The site of a stack, innermost frame first. */
-uint32_t sites_find(Sites *sites, const SiteFrame *frames, size_t n_frames);
+uint32_t sites_find(Sites *sites, uint8_t heap, const SiteFrame *frames, size_t n_frames);
+/* The heap that a site is counted in: all others are one site, of the first. */
+uint8_t site_heap(uint32_t site, uint8_t heap);
 
 int site_totals_init(SiteTotals *totals);
 void site_totals_deinit(SiteTotals *totals);
-/* A sample, as many bytes and allocations as it stands for. */
-void site_totals_allocated(SiteTotals *totals, uint32_t site, uint64_t n_bytes, uint64_t n);
+/* A sample, as many bytes and allocations as it stands for; `heap` is the site's. */
+void site_totals_allocated(SiteTotals *totals,
+                           uint8_t heap,
+                           uint32_t site,
+                           uint64_t n_bytes,
+                           uint64_t n);
 void site_totals_freed(SiteTotals *totals,
+                       uint8_t heap,
                        uint32_t site,
                        uint64_t n_bytes,
                        uint64_t n,
                        bool is_soon);
 /* What the site had at the peak. */
-uint64_t site_totals_at_peak(const SiteTotals *totals, uint32_t site, uint64_t *ret_n);
+uint64_t
+site_totals_at_peak(const SiteTotals *totals, uint8_t heap, uint32_t site, uint64_t *ret_n);

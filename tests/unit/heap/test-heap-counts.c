@@ -71,7 +71,7 @@ START_TEST(test_what_was_added_is_found_again) {
         }
         ck_assert_uint_eq(n_wrong, 0);
         for (uint64_t i = 50000; i > 0; i--) {
-                n_wrong += !addresses_may_have(&addresses, (void *)(uintptr_t)(i * 48));
+                n_wrong += !addresses_may_have(&addresses, i * 48);
                 n_wrong += !addresses_take(&addresses, i * 48, &entry);
                 n_wrong += entry.n_bytes != i * 48 + 1;
                 n_wrong += addresses_take(&addresses, i * 48, &entry);
@@ -119,6 +119,88 @@ START_TEST(test_a_session_takes_only_its_own_addresses_along) {
 }
 END_TEST
 
+START_TEST(test_addresses_of_a_range_and_of_one_heap_are_taken) {
+        static Addresses addresses;
+        unsigned n_taken = 0;
+        AddressEntry old, entry;
+        bool has_old;
+
+        for (uint64_t i = 1; i <= 100; i++)
+                for (uint8_t heap = 0; heap < 2; heap++) {
+                        entry = entry_of(addresses_key((void *)(uintptr_t)(i * 16), heap), 1);
+                        ck_assert_int_eq(addresses_add(&addresses, &entry, &old, &has_old), 0);
+                        ck_assert(!has_old);
+                }
+        while (addresses_take_range(
+                &addresses, addresses_key((void *)160, 1), addresses_key((void *)320, 1), &entry))
+                n_taken++;
+        ck_assert_uint_eq(n_taken, 10);
+        ck_assert_uint_eq(addresses.n_used, 190);
+        ck_assert(addresses_take(&addresses, addresses_key((void *)160, 0), &entry));
+        ck_assert(!addresses_take(&addresses, addresses_key((void *)160, 1), &entry));
+}
+END_TEST
+
+/*
+ * Maps
+ */
+
+static void add_map(Maps *maps, uint64_t start, uint64_t end, uint8_t sessions) {
+        const MapRange range = { .start = start, .end = end, .sessions = sessions };
+
+        ck_assert_int_eq(maps_add(maps, &range), 0);
+}
+
+/* What is taken, and how many ranges are gone by it. */
+static uint64_t take_maps(Maps *maps, uint64_t start, uint64_t end, unsigned *ret_n) {
+        uint64_t n_bytes = 0;
+        MapRange range;
+        bool is_whole;
+
+        *ret_n = 0;
+        while (maps_take(maps, start, end, &range, &is_whole)) {
+                n_bytes += range.end - range.start;
+                *ret_n += is_whole;
+        }
+        return n_bytes;
+}
+
+START_TEST(test_any_part_of_what_is_mapped_can_be_taken) {
+        static Maps maps;
+        unsigned n;
+
+        add_map(&maps, 300, 400, 1);
+        add_map(&maps, 100, 200, 1);
+        ck_assert_uint_eq(take_maps(&maps, 200, 300, &n), 0);
+        ck_assert_uint_eq(take_maps(&maps, 120, 130, &n), 10); /* its middle */
+        ck_assert_uint_eq(n, 0);
+        ck_assert_uint_eq(maps.n_ranges, 3);
+        ck_assert_uint_eq(take_maps(&maps, 100, 110, &n), 10); /* a front */
+        ck_assert_uint_eq(take_maps(&maps, 190, 310, &n), 20); /* a back, and a front */
+        ck_assert_uint_eq(n, 0);
+        ck_assert_uint_eq(take_maps(&maps, 0, 1000, &n), 160); /* all the rest */
+        ck_assert_uint_eq(n, 3);
+        ck_assert_uint_eq(maps.n_ranges, 0);
+}
+END_TEST
+
+START_TEST(test_maps_beyond_the_limit_are_refused_and_halves_are_lost) {
+        static Maps maps;
+        const MapRange one_more = { .start = 1, .end = 2, .sessions = 1 };
+        MapRange range;
+        bool is_whole;
+
+        for (uint64_t i = 1; i <= MAPS_MAX; i++)
+                add_map(&maps, i * 100, i * 100 + 100, 1 + i % 2);
+        ck_assert_int_lt(maps_add(&maps, &one_more), 0);
+        ck_assert(maps_take(&maps, 140, 150, &range, &is_whole));
+        ck_assert_uint_eq(range.end - range.start, 60); /* with the half behind it */
+        ck_assert_uint_eq(maps.n_refused, 2);
+        maps_forget_session(&maps, 0);
+        ck_assert_uint_eq(maps.n_ranges, MAPS_MAX / 2);
+}
+END_TEST
+
 /*
  * Sites
  */
@@ -129,12 +211,12 @@ START_TEST(test_equal_stacks_are_one_site) {
         uint32_t site;
 
         ck_assert_int_eq(sites_init(&sites, 7), 0);
-        site = sites_find(&sites, one, 2);
+        site = sites_find(&sites, 0, one, 2);
         ck_assert_uint_ne(site, SITE_OTHERS);
-        ck_assert_uint_eq(sites_find(&sites, one, 2), site);
-        ck_assert_uint_ne(sites_find(&sites, two, 2), site);
-        ck_assert_uint_ne(sites_find(&sites, one, 1), site);
-        ck_assert_uint_eq(sites_find(&sites, one, 0), SITE_OTHERS);
+        ck_assert_uint_eq(sites_find(&sites, 0, one, 2), site);
+        ck_assert_uint_ne(sites_find(&sites, 0, two, 2), site);
+        ck_assert_uint_ne(sites_find(&sites, 0, one, 1), site);
+        ck_assert_uint_eq(sites_find(&sites, 0, one, 0), SITE_OTHERS);
         ck_assert_uint_eq(sites.n_frames, 4); /* with that of the others */
 }
 END_TEST
@@ -147,7 +229,8 @@ START_TEST(test_stacks_beyond_the_limit_are_counted_as_others) {
         for (uint64_t i = 0; i < SITES_MAX + 10; i++) {
                 const SiteFrame frame = { i, 1 };
 
-                n_wrong += (sites_find(&sites, &frame, 1) == SITE_OTHERS) != (i >= SITES_MAX - 1);
+                n_wrong +=
+                        (sites_find(&sites, 0, &frame, 1) == SITE_OTHERS) != (i >= SITES_MAX - 1);
         }
         ck_assert_uint_eq(n_wrong, 0);
         ck_assert_uint_eq(sites.n_refused, 11);
@@ -159,22 +242,22 @@ START_TEST(test_a_peak_has_what_each_site_had_then) {
         uint64_t n;
 
         ck_assert_int_eq(site_totals_init(&totals), 0);
-        site_totals_allocated(&totals, 1, 100, 1);
-        site_totals_allocated(&totals, 2, 50, 2); /* the peak */
-        site_totals_freed(&totals, 1, 100, 1, true);
-        site_totals_allocated(&totals, 3, 90, 3);
-        site_totals_freed(&totals, 2, 50, 2, false);
-        ck_assert_uint_eq(totals.live, 90);
-        ck_assert_uint_eq(totals.live_most, 150);
-        ck_assert_uint_eq(site_totals_at_peak(&totals, 1, &n), 100);
+        site_totals_allocated(&totals, 0, 1, 100, 1);
+        site_totals_allocated(&totals, 0, 2, 50, 2); /* the peak */
+        site_totals_freed(&totals, 0, 1, 100, 1, true);
+        site_totals_allocated(&totals, 0, 3, 90, 3);
+        site_totals_freed(&totals, 0, 2, 50, 2, false);
+        ck_assert_uint_eq(totals.heaps[0].live, 90);
+        ck_assert_uint_eq(totals.heaps[0].live_most, 150);
+        ck_assert_uint_eq(site_totals_at_peak(&totals, 0, 1, &n), 100);
         ck_assert_uint_eq(n, 1);
-        ck_assert_uint_eq(site_totals_at_peak(&totals, 2, &n), 50);
+        ck_assert_uint_eq(site_totals_at_peak(&totals, 0, 2, &n), 50);
         ck_assert_uint_eq(n, 2);
-        ck_assert_uint_eq(site_totals_at_peak(&totals, 3, &n), 0);
+        ck_assert_uint_eq(site_totals_at_peak(&totals, 0, 3, &n), 0);
         ck_assert_uint_eq(totals.counts[1].freed_soon, 100);
-        site_totals_allocated(&totals, 3, 100, 1); /* another */
-        ck_assert_uint_eq(site_totals_at_peak(&totals, 3, &n), 190);
-        ck_assert_uint_eq(site_totals_at_peak(&totals, 1, &n), 0);
+        site_totals_allocated(&totals, 0, 3, 100, 1); /* another */
+        ck_assert_uint_eq(site_totals_at_peak(&totals, 0, 3, &n), 190);
+        ck_assert_uint_eq(site_totals_at_peak(&totals, 0, 1, &n), 0);
         site_totals_deinit(&totals);
 }
 END_TEST
@@ -196,7 +279,7 @@ static void allocate(void *memory, size_t n_bytes) {
                 WalkStart start;
 
                 walk_capture(&start);
-                profile_allocated(memory, n_bytes, &start);
+                profile_allocated(0, memory, n_bytes, &start);
         }
 }
 
@@ -207,7 +290,7 @@ static uint64_t sum_live(unsigned session) {
         ck_assert_int_eq(profile_copy(&copy, session), 0);
         for (uint32_t i = 0; i < copy.n_sites; i++)
                 sum += copy.counts[i].allocated - copy.counts[i].freed;
-        ck_assert_uint_eq(sum, copy.live);
+        ck_assert_uint_eq(sum, copy.heaps[0].live);
         profile_copy_deinit(&copy);
         return sum;
 }
@@ -232,8 +315,8 @@ START_TEST(test_sessions_with_their_own_intervals_see_the_same_heap) {
         /* What remains counts as before when the one with the smallest interval has gone. */
         profile_stop(sessions[1]);
         for (size_t i = 0; i < N_BLOCKS; i++)
-                if (profile_may_have(block(i)))
-                        profile_freed(block(i));
+                if (profile_may_have(0, block(i)))
+                        profile_freed(0, block(i));
         ck_assert_uint_eq(sum_live(sessions[0]), 0);
         ck_assert_uint_eq(sum_live(sessions[2]), 0);
         profile_stop(sessions[0]);
@@ -260,8 +343,8 @@ static void *use_many(void *userdata) {
 
         for (size_t i = 0; i < 20000; i++) {
                 allocate(block(first + i), BLOCK_BYTES);
-                if (i % 2 && profile_may_have(block(first + i)))
-                        profile_freed(block(first + i));
+                if (i % 2 && profile_may_have(0, block(first + i)))
+                        profile_freed(0, block(first + i));
         }
         return NULL;
 }
@@ -305,7 +388,8 @@ START_TEST(test_configs_say_which_processes_are_meant) {
         HeapSettings settings;
 
         ck_assert_int_eq(heap_settings_parse(&settings, NULL, 0, &process, false), 0);
-        ck_assert(!settings.is_meant && settings.wants_heap);
+        ck_assert(!settings.is_meant && heap_settings_want(&settings, "libc.malloc"));
+        ck_assert(!heap_settings_want(&settings, "mmap"));
         ck_assert_uint_eq(settings.interval, PROFILE_INTERVAL_DEFAULT);
         ck_assert_int_eq(heap_settings_parse(&settings, NULL, 0, &process, true), 0);
         ck_assert(settings.is_meant);
@@ -372,6 +456,9 @@ TEST_MAIN("heap-counts",
           test_what_was_added_is_found_again,
           test_an_address_that_comes_again_has_been_freed,
           test_a_session_takes_only_its_own_addresses_along,
+          test_addresses_of_a_range_and_of_one_heap_are_taken,
+          test_any_part_of_what_is_mapped_can_be_taken,
+          test_maps_beyond_the_limit_are_refused_and_halves_are_lost,
           test_equal_stacks_are_one_site,
           test_stacks_beyond_the_limit_are_counted_as_others,
           test_a_peak_has_what_each_site_had_then,

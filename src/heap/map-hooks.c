@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Map hooks: memory that programs map for themselves, as allocators of their own do
+ *
+ * The C library maps what its malloc() needs without calling these, so nothing counts twice. What is small, or that
+ * nobody may read or write yet, is passed on: address space alone is no memory.
+ */
+
+/* Where offsets have 32 bits, mmap() and mmap64() are two functions. */
+#undef _FILE_OFFSET_BITS
+
+#include <sys/mman.h>
+
+#include "heap/profile.h"
+#include "heap/real.h"
+
+#define HOOK      _public_ __attribute__((__noinline__, __noclone__))
+#define BYTES_MIN (128u << 10)
+
+static bool is_counted(size_t n_bytes, int protection, int flags) {
+        return n_bytes >= BYTES_MIN && flags & MAP_ANONYMOUS &&
+               protection & (PROT_READ | PROT_WRITE) && profile_wants_maps();
+}
+
+/* Part of the hook itself: the stack begins there. */
+static inline __attribute__((__always_inline__)) void mapped(void *memory, size_t n_bytes) {
+        WalkStart start;
+
+        if (memory == MAP_FAILED)
+                return;
+        walk_capture(&start);
+        profile_mapped(memory, n_bytes, &start);
+        __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
+}
+
+/* What is put over something else takes its place. */
+static void replaced(void *memory, size_t n_bytes, int flags) {
+        if (flags & MAP_FIXED && profile_wants_maps())
+                (void)profile_unmapped(memory, n_bytes);
+}
+
+HOOK void *mmap(void *at, size_t n_bytes, int protection, int flags, int fd, off_t offset) {
+        void *memory;
+
+        replaced(at, n_bytes, flags);
+        if (!is_counted(n_bytes, protection, flags))
+                return real_allocator.mmap(at, n_bytes, protection, flags, fd, offset);
+        memory = real_allocator.mmap(at, n_bytes, protection, flags, fd, offset);
+        mapped(memory, n_bytes);
+        return memory;
+}
+
+HOOK void *mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, off64_t offset) {
+        void *memory;
+
+        replaced(at, n_bytes, flags);
+        if (!is_counted(n_bytes, protection, flags))
+                return real_allocator.mmap64(at, n_bytes, protection, flags, fd, offset);
+        memory = real_allocator.mmap64(at, n_bytes, protection, flags, fd, offset);
+        mapped(memory, n_bytes);
+        return memory;
+}
+
+/* Before it is somebody else's. */
+HOOK int munmap(void *memory, size_t n_bytes) {
+        if (profile_wants_maps())
+                (void)profile_unmapped(memory, n_bytes);
+        return real_allocator.munmap(memory, n_bytes);
+}
+
+/* One that fails counts as given back and mapped again. */
+HOOK void *mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
+        void *memory, *at = NULL;
+        uint64_t n_counted = 0;
+
+        if (flags & MREMAP_FIXED) {
+                __builtin_va_list arguments;
+
+                __builtin_va_start(arguments, flags);
+                at = __builtin_va_arg(arguments, void *);
+                __builtin_va_end(arguments);
+                replaced(at, n_bytes, MAP_FIXED);
+        }
+        if (profile_wants_maps())
+                n_counted = profile_unmapped(old, n_old);
+        memory = real_allocator.mremap(old, n_old, n_bytes, flags, at);
+        if (n_counted > 0 && memory == MAP_FAILED)
+                mapped(old, n_old);
+        else if (n_counted > 0)
+                mapped(memory, n_bytes);
+        return memory;
+}
