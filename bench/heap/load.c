@@ -170,11 +170,11 @@ static long long next_dump_ns(void) {
 }
 
 /* With `n` call stacks: KiB in memory, and how many ns of CPU each of the next dumps took, all of which have all. The
- * calls are made in one place, as each other place would be another call stack. */
+ * calls are made in one place, which the volatile keeps one, as each other place would be another call stack. */
 static int run_many(unsigned n_stacks, size_t n_bytes) {
         const bool is_recorded = getenv("DESKTRACE_WAIT");
 
-        for (int i = 0; i <= N_WRITTEN; i++) {
+        for (volatile int i = 0; i <= N_WRITTEN; i++) {
                 touch_all(n_stacks, n_bytes);
                 if (i == 0)
                         printf("%lld", number_in("/proc/self/status", "VmRSS:"));
