@@ -69,6 +69,12 @@ static const FleetColumn trace_columns[] = {
         { "service_version", PARQUET_TEXT, METADATA("str_value", "tracing_service_version") },
         { "export_version", PARQUET_TEXT, "'" DESKTRACE_VERSION "'" },
         { "n_lost", PARQUET_INT64, "(SELECT coalesce(sum(value), 0) FROM stats WHERE severity <> 'info')" },
+        { "boot_id", PARQUET_TEXT, METADATA("str_value", "system_boot_id") },
+        { "os_id", PARQUET_TEXT, METADATA("str_value", "system_os_id") },
+        { "os_version", PARQUET_TEXT, METADATA("str_value", "system_os_version") },
+        { "cpu_model", PARQUET_TEXT, METADATA("str_value", "system_cpu_model") },
+        { "ram_bytes", PARQUET_INT64, METADATA("int_value", "system_ram_bytes") },
+        { "page_size", PARQUET_INT64, METADATA("int_value", "system_page_size") },
 };
 static const FleetColumn slice_columns[] = {
         { "id", PARQUET_INT64, "s.id" }, { "realtime_ns", PARQUET_INT64, "to_realtime(s.ts)" },

@@ -14,6 +14,7 @@
 #include "build-config.h"
 #include "host.h"
 #include "shared/log.h"
+#include "shared/machine-facts.h"
 #include "suspended.h"
 
 static const struct {
@@ -88,15 +89,26 @@ static uid_t user_uid(const char *name) {
 }
 
 void host_info(ServiceInfo *ret, const char *probes_user) {
+        const char *boot_id = getenv("DESKTRACE_BOOT_ID");
         static struct utsname names;
+        static MachineFacts facts;
 
         uname(&names);
+        machine_facts_read(&facts, "/");
+        if (!*facts.boot_id && boot_id)
+                machine_facts_set_boot_id(&facts, boot_id);
+        if (!*facts.cpu_model)
+                machine_facts_ask_processor(&facts);
         *ret = (ServiceInfo){
                 .version = DESKTRACE_VERSION,
                 .sysname = names.sysname,
                 .release = names.release,
                 .kernel_version = names.version,
                 .machine = names.machine,
+                .boot_id = facts.boot_id,
+                .os_id = facts.os_id,
+                .os_version = facts.os_version,
+                .cpu_model = facts.cpu_model,
                 .hz = sysconf(_SC_CLK_TCK),
                 .page_size = sysconf(_SC_PAGESIZE),
                 .timezone_offset_minutes = timezone_offset_minutes(),

@@ -95,6 +95,35 @@ static void take_utsname(TraceImport *import, const WireField *message) {
         }
 }
 
+/* Fields of SystemInfo. The last ones are Desktrace's own. */
+static const struct {
+        uint32_t number;
+        bool is_text;
+        const char *name;
+} system_fields[] = {
+        { 4, true, "tracing_service_version" },
+        { 6, false, "system_page_size" },
+        { 8, false, "system_cpus" },
+        { 16, false, "system_ram_bytes" },
+        { 1900, true, "system_boot_id" },
+        { 1901, true, "system_os_id" },
+        { 1902, true, "system_os_version" },
+        { 1903, true, "system_cpu_model" },
+};
+
+static void take_system_field(TraceImport *import, const WireField *field) {
+        for (size_t i = 0; i < ARRAY_SIZE(system_fields); i++) {
+                if (system_fields[i].number != field->number)
+                        continue;
+                if (system_fields[i].is_text && field->type == WIRE_BYTES)
+                        trace_store_add_metadata(
+                                import->store, system_fields[i].name, import_text(import, field));
+                else if (!system_fields[i].is_text && field->type == WIRE_VARINT)
+                        trace_store_add_metadata_number(
+                                import->store, system_fields[i].name, (int64_t)field->value);
+        }
+}
+
 void import_system_info(TraceImport *import, const ImportPacket *packet, const WireField *info) {
         WireReader reader;
         WireField field;
@@ -105,13 +134,8 @@ void import_system_info(TraceImport *import, const ImportPacket *packet, const W
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == 1 && field.type == WIRE_BYTES)
                         take_utsname(import, &field);
-                else if (field.number == 4 && field.type == WIRE_BYTES)
-                        trace_store_add_metadata(import->store,
-                                                 "tracing_service_version",
-                                                 import_text(import, &field));
-                else if (field.number == 8 && field.type == WIRE_VARINT)
-                        trace_store_add_metadata_number(
-                                import->store, "system_cpus", (int64_t)field.value);
+                else
+                        take_system_field(import, &field);
         }
 }
 

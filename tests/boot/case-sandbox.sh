@@ -56,6 +56,9 @@ ok 'the journal is read from within the sandbox' grep -aq said /tmp/sources.pftr
 ok 'so is what the processors are' is_true /tmp/sources.pftrace \
         '[s for s in d["sources"] if s["kind"] == "cpu_info"]'
 
+ok 'and which boot it was, which only the unit knows' \
+        grep -aq "$(tr -d - </proc/sys/kernel/random/boot_id)" /tmp/sources.pftrace
+
 # Call stacks: perf_event_open(), and the files that processes have mapped, from within the sandbox.
 if /usr/libexec/desktrace-probes --list-sources | sed -n '/^linux.perf/,/^[^ ]/p' | grep -q 'available *yes'; then
         desktrace record -p cpu -o /tmp/stacks.pftrace -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done

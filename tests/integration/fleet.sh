@@ -18,7 +18,8 @@ preset=apps
 if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ]; then
         preset=default
 fi
-ok 'a program is recorded' records_with 'SELECT count(*) >= 10 FROM slice WHERE dur > 0' app.pftrace $preset \
+ok 'a program is recorded' records_with \
+        'SELECT count(*) >= 10 AND (SELECT count(*) FROM args) > 0 FROM slice WHERE dur > 0' app.pftrace $preset \
         "$EXAMPLE_PROGRAMS/daemon-desktrace"
 ok 'a tree is made' writes app.pftrace -o lake --machine box-1
 ok 'with what the recording says' python3 "$check" lake "$DESKTRACE" app.pftrace box-1

@@ -8,6 +8,7 @@ Usage: fleet_check.py TREE DESKTRACE TRACE MACHINE
 import collections
 import glob
 import json
+import os
 import sys
 
 import parquet_file
@@ -39,6 +40,18 @@ def cut(rows, offset):
     return {key: +value for key, value in sums.items()}
 
 
+def os_release(key):
+    for path in "/etc/os-release", "/usr/lib/os-release":
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    name, _, value = line.strip().partition("=")
+                    if name == key:
+                        return value.strip("\"'")
+            break
+    return None
+
+
 def main(tree, desktrace, trace, machine):
     about, = table(tree, "trace", machine)
     # A trace is as long as what is read of it.
@@ -49,6 +62,10 @@ def main(tree, desktrace, trace, machine):
                 " to_realtime(trace_start()) AS start, to_realtime(0) AS offset")
     assert (about["trace_uuid"], about["duration_ns"], about["start_realtime_ns"]) == \
         (said["uuid"], said["dur"], said["start"])
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        assert about["boot_id"] == file.read().strip().replace("-", "")
+    assert about["page_size"] == os.sysconf("SC_PAGESIZE") and about["ram_bytes"] > 0
+    assert about["os_id"] == os_release("ID") and about["os_version"] == os_release("VERSION_ID")
 
     slices = table(tree, "slice", machine)
     wanted = ask(desktrace, trace, "SELECT s.id, to_realtime(s.ts) AS realtime_ns, s.dur, s.name, s.parent_id, "

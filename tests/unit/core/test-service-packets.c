@@ -175,6 +175,10 @@ static const ServiceInfo info = {
         .timezone_offset_minutes = 60,
         .n_cpus = 4,
         .ram_bytes = 1000,
+        .boot_id = "b00t",
+        .os_id = "debian",
+        .os_version = "",
+        .cpu_model = "6502",
 };
 
 START_TEST(test_packets_about_the_machine_and_the_trace_have_all_fields) {
@@ -183,9 +187,9 @@ START_TEST(test_packets_about_the_machine_and_the_trace_have_all_fields) {
         Bytes out = {};
 
         ck_assert_int_eq(packet_put_system_info(&out, &info), 0);
-        ck_assert_str_eq(
-                packet_said(&out),
-                "45{1{1:Linux 2:#1 3:6.1 4:x86} 3:250 4:desktrace 6:4096 7:60 8:4 16:1000}");
+        ck_assert_str_eq(packet_said(&out),
+                         "45{1{1:Linux 2:#1 3:6.1 4:x86} 3:250 4:desktrace 6:4096 7:60 8:4 16:1000 "
+                         "1900:b00t 1901:debian 1903:6502}");
         ck_assert_int_eq(packet_put_clock_snapshot(&out, &info, &clocks, CLOCK_ID_REALTIME), 0);
         ck_assert_str_eq(packet_said(&out), "8:5 58:6 6{1{1:6 2:5} 1{1:1 2:7} 2:1}");
         ck_assert_int_eq(packet_put_uuid(&out, &info, uuid), 0);

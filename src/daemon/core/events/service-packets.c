@@ -100,10 +100,14 @@ int packet_put_uuid(Bytes *out, const ServiceInfo *info, const uint64_t uuid[sta
         return packet_end(&packet);
 }
 
+/* The first field that Desktrace adds to SystemInfo; docs/SOURCES.md lists them. */
+#define SYSTEM_INFO_OWN 1900
+
 int packet_put_system_info(Bytes *out, const ServiceInfo *info) {
         const char *const utsname[] = {
                 info->sysname, info->kernel_version, info->release, info->machine
         };
+        const char *const own[] = { info->boot_id, info->os_id, info->os_version, info->cpu_model };
         PacketWriter packet;
         size_t message, names;
 
@@ -121,6 +125,9 @@ int packet_put_system_info(Bytes *out, const ServiceInfo *info) {
         wire_put_int(&packet.wire, 7, info->timezone_offset_minutes);
         wire_put_uint(&packet.wire, 8, info->n_cpus);
         wire_put_uint(&packet.wire, 16, info->ram_bytes);
+        for (uint32_t i = 0; i < ARRAY_SIZE(own); i++)
+                if (own[i] && *own[i])
+                        wire_put_string(&packet.wire, SYSTEM_INFO_OWN + i, own[i]);
         wire_end(&packet.wire, message);
         return packet_end(&packet);
 }

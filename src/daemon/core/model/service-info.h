@@ -15,6 +15,7 @@
 typedef struct ServiceInfo {
         const char *version;
         const char *sysname, *release, *kernel_version, *machine;
+        const char *boot_id, *os_id, *os_version, *cpu_model; /* "" or NULL: not known */
         int64_t hz, page_size, timezone_offset_minutes;
         uint32_t n_cpus;
         uint64_t ram_bytes;
