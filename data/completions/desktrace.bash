@@ -76,7 +76,7 @@ _desktrace_arguments() {
         inspect | query | top | report | diff | symbolize | view) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         export)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == export ]]; then
-                        _desktrace_reply 'sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp' "$current"
+                        _desktrace_reply 'sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp otlp-protobuf' "$current"
                 else
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                 fi

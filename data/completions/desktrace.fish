@@ -114,7 +114,7 @@ complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu'
 complete -c desktrace -n '__desktrace_in diff' -l slice -x -d 'Only this name'
 complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it changed by more'
 
-set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp
+set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp otlp-protobuf
 complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"
 complete -c desktrace -n '__desktrace_in export' -F
 complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'

@@ -47,6 +47,7 @@ static const ExportFormat formats[] = {
         { "firefox", CANNOT_FIREFOX, false, false, false, export_firefox },
         { "fleet", CANNOT_FLEET, true, true, true, export_fleet },
         { "otlp", CANNOT_OTLP, false, false, false, export_otlp },
+        { "otlp-protobuf", CANNOT_OTLP, false, false, false, export_otlp_protobuf },
 };
 
 const ExportFormat *export_formats(size_t *ret_n) {

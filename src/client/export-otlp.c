@@ -7,7 +7,7 @@
 
 #include "answers/answer-who.h"
 #include "client/export-slices.h"
-#include "client/json-writer.h"
+#include "client/otlp-writer.h"
 
 enum { KIND_INTERNAL = 1 };
 enum { TRACE_ID_DIGITS = 32 };
@@ -22,9 +22,10 @@ typedef struct Otlp {
         const TraceStore *store;
         Export *export;
         int64_t offset; /* of the clock on the wall */
+        bool is_binary;
         char trace_id[TRACE_ID_DIGITS + 1];
         Items instants, flows;
-        JsonWriter writer;
+        OtlpWriter writer;
 } Otlp;
 
 static const TraceTable *slices_of(const Otlp *otlp) {
@@ -98,53 +99,47 @@ static void find_items(Otlp *otlp) {
  */
 
 static void put_ns(Otlp *otlp, const char *key, int64_t ts) {
-        char text[24];
         int64_t ns;
 
         if (__builtin_add_overflow(ts, otlp->offset, &ns) || ns < 0)
                 ns = 0;
-        snprintf(text, sizeof(text), "%" PRId64, ns);
-        json_string(&otlp->writer, key, text);
+        otlp_int64(&otlp->writer, key, ns);
 }
 
 static void put_span_id(Otlp *otlp, const char *key, uint32_t row) {
         char text[20];
 
         snprintf(text, sizeof(text), "%016" PRIx64, (uint64_t)row + 1); /* no span is 0 */
-        json_string(&otlp->writer, key, text);
+        otlp_id(&otlp->writer, key, text);
 }
 
-static void begin_attribute(JsonWriter *writer, const char *key) {
-        json_begin_object(writer, NULL);
-        json_string(writer, "key", key);
-        json_begin_object(writer, "value");
+static void begin_attribute(OtlpWriter *writer, const char *key) {
+        otlp_begin_object(writer, NULL);
+        otlp_string(writer, "key", key);
+        otlp_begin_object(writer, "value");
 }
 
-static void end_attribute(JsonWriter *writer) {
-        json_end_object(writer);
-        json_end_object(writer);
+static void end_attribute(OtlpWriter *writer) {
+        otlp_end_object(writer);
+        otlp_end_object(writer);
 }
 
-static void put_text(JsonWriter *writer, const char *key, const char *value) {
+static void put_text(OtlpWriter *writer, const char *key, const char *value) {
         if (!value || !*value)
                 return;
         begin_attribute(writer, key);
-        json_string(writer, "stringValue", value);
+        otlp_string(writer, "stringValue", value);
         end_attribute(writer);
 }
 
-/* Numbers of 64 bits are texts in this JSON. */
-static void put_int(JsonWriter *writer, const char *key, int64_t value) {
-        char text[24];
-
-        snprintf(text, sizeof(text), "%" PRId64, value);
+static void put_int(OtlpWriter *writer, const char *key, int64_t value) {
         begin_attribute(writer, key);
-        json_string(writer, "intValue", text);
+        otlp_int64(writer, "intValue", value);
         end_attribute(writer);
 }
 
 static void put_arg(const ExportArg *arg, void *user_data) {
-        JsonWriter *writer = user_data;
+        OtlpWriter *writer = user_data;
 
         if (arg->type == EXPORT_ARG_INT) {
                 put_int(writer, arg->key, arg->value);
@@ -152,11 +147,11 @@ static void put_arg(const ExportArg *arg, void *user_data) {
         }
         begin_attribute(writer, arg->key);
         if (arg->type == EXPORT_ARG_REAL)
-                json_double(writer, "doubleValue", arg->real);
+                otlp_double(writer, "doubleValue", arg->real);
         else if (arg->type == EXPORT_ARG_BOOL)
-                json_bool(writer, "boolValue", arg->value != 0);
+                otlp_bool(writer, "boolValue", arg->value != 0);
         else
-                json_string(writer, "stringValue", arg->text);
+                otlp_string(writer, "stringValue", arg->text);
         end_attribute(writer);
 }
 
@@ -189,9 +184,9 @@ static void put_args(Otlp *otlp, uint32_t row) {
                                        put_arg,
                                        &otlp->writer);
 
-        json_end_array(&otlp->writer);
+        otlp_end_array(&otlp->writer);
         if (n_dropped)
-                json_uint(&otlp->writer, "droppedAttributesCount", n_dropped);
+                otlp_uint(&otlp->writer, "droppedAttributesCount", n_dropped);
 }
 
 /*
@@ -199,14 +194,14 @@ static void put_args(Otlp *otlp, uint32_t row) {
  */
 
 static void put_event(Otlp *otlp, uint32_t row) {
-        json_begin_object(&otlp->writer, NULL);
+        otlp_begin_object(&otlp->writer, NULL);
         put_ns(otlp, "timeUnixNano", trace_table_i64(slices_of(otlp), SLICE_TS, row));
-        json_string(&otlp->writer,
+        otlp_string(&otlp->writer,
                     "name",
                     export_name(otlp->store, TRACE_TABLE_SLICE, SLICE_NAME, row));
-        json_begin_array(&otlp->writer, "attributes");
+        otlp_begin_array(&otlp->writer, "attributes");
         put_args(otlp, row);
-        json_end_object(&otlp->writer);
+        otlp_end_object(&otlp->writer);
         otlp->export->n_rows++;
 }
 
@@ -217,10 +212,10 @@ static void put_link(Otlp *otlp, uint32_t flow) {
 
         if (from == TRACE_NONE)
                 return;
-        json_begin_object(&otlp->writer, NULL);
-        json_string(&otlp->writer, "traceId", otlp->trace_id);
+        otlp_begin_object(&otlp->writer, NULL);
+        otlp_id(&otlp->writer, "traceId", otlp->trace_id);
         put_span_id(otlp, "spanId", from);
-        json_end_object(&otlp->writer);
+        otlp_end_object(&otlp->writer);
 }
 
 static void put_items(Otlp *otlp,
@@ -234,35 +229,35 @@ static void put_items(Otlp *otlp,
 
         if (item == TRACE_NONE)
                 return;
-        json_begin_array(&otlp->writer, key);
+        otlp_begin_array(&otlp->writer, key);
         for (; item != TRACE_NONE; item = items->next[item])
                 if (n++ < OTLP_ITEMS_MAX)
                         put(otlp, item);
-        json_end_array(&otlp->writer);
+        otlp_end_array(&otlp->writer);
         if (n > OTLP_ITEMS_MAX)
-                json_uint(&otlp->writer, dropped, n - OTLP_ITEMS_MAX);
+                otlp_uint(&otlp->writer, dropped, n - OTLP_ITEMS_MAX);
 }
 
 static void put_span(Otlp *otlp, uint32_t row) {
         uint32_t parent = span_of(otlp->store, trace_table_get(slices_of(otlp), SLICE_PARENT, row));
 
-        json_begin_object(&otlp->writer, NULL);
-        json_string(&otlp->writer, "traceId", otlp->trace_id);
+        otlp_begin_object(&otlp->writer, NULL);
+        otlp_id(&otlp->writer, "traceId", otlp->trace_id);
         put_span_id(otlp, "spanId", row);
         if (parent != TRACE_NONE)
                 put_span_id(otlp, "parentSpanId", parent);
-        json_string(&otlp->writer,
+        otlp_string(&otlp->writer,
                     "name",
                     export_name(otlp->store, TRACE_TABLE_SLICE, SLICE_NAME, row));
-        json_int(&otlp->writer, "kind", KIND_INTERNAL);
+        otlp_uint(&otlp->writer, "kind", KIND_INTERNAL);
         put_ns(otlp, "startTimeUnixNano", trace_table_i64(slices_of(otlp), SLICE_TS, row));
         put_ns(otlp, "endTimeUnixNano", export_slice_end(otlp->store, row));
-        json_begin_array(&otlp->writer, "attributes");
+        otlp_begin_array(&otlp->writer, "attributes");
         put_place(otlp, row);
         put_args(otlp, row);
         put_items(otlp, &otlp->instants, row, "events", "droppedEventsCount", put_event);
         put_items(otlp, &otlp->flows, row, "links", "droppedLinksCount", put_link);
-        json_end_object(&otlp->writer);
+        otlp_end_object(&otlp->writer);
         otlp->export->n_rows++;
 }
 
@@ -312,36 +307,36 @@ static void begin_line(Otlp *otlp, uint32_t row) {
         uint32_t upid = export_slice_upid(otlp->store, row);
         const char *category = export_name(otlp->store, TRACE_TABLE_SLICE, SLICE_CATEGORY, row);
 
-        json_writer_init(&otlp->writer, JSON_SHORT);
-        json_begin_object(&otlp->writer, NULL);
-        json_begin_array(&otlp->writer, "resourceSpans");
-        json_begin_object(&otlp->writer, NULL);
-        json_begin_object(&otlp->writer, "resource");
-        json_begin_array(&otlp->writer, "attributes");
+        otlp_writer_init(&otlp->writer, otlp->is_binary);
+        otlp_begin_object(&otlp->writer, NULL);
+        otlp_begin_array(&otlp->writer, "resourceSpans");
+        otlp_begin_object(&otlp->writer, NULL);
+        otlp_begin_object(&otlp->writer, "resource");
+        otlp_begin_array(&otlp->writer, "attributes");
         if (upid == TRACE_NONE)
                 put_text(&otlp->writer, "service.name", "machine");
         else
                 put_process(otlp, upid);
         put_machine(otlp);
-        json_end_array(&otlp->writer);
-        json_end_object(&otlp->writer);
-        json_begin_array(&otlp->writer, "scopeSpans");
-        json_begin_object(&otlp->writer, NULL);
-        json_begin_object(&otlp->writer, "scope");
-        json_string(&otlp->writer, "name", category);
-        json_end_object(&otlp->writer);
-        json_begin_array(&otlp->writer, "spans");
+        otlp_end_array(&otlp->writer);
+        otlp_end_object(&otlp->writer);
+        otlp_begin_array(&otlp->writer, "scopeSpans");
+        otlp_begin_object(&otlp->writer, NULL);
+        otlp_begin_object(&otlp->writer, "scope");
+        otlp_string(&otlp->writer, "name", category);
+        otlp_end_object(&otlp->writer);
+        otlp_begin_array(&otlp->writer, "spans");
 }
 
 static void end_line(Otlp *otlp) {
-        json_end_array(&otlp->writer);
-        json_end_object(&otlp->writer);
-        json_end_array(&otlp->writer);
-        json_end_object(&otlp->writer);
-        json_end_array(&otlp->writer);
-        json_end_object(&otlp->writer);
-        fprintf(otlp->export->stream, "%s\n", otlp->writer.text->str);
-        json_writer_deinit(&otlp->writer);
+        otlp_end_array(&otlp->writer);
+        otlp_end_object(&otlp->writer);
+        otlp_end_array(&otlp->writer);
+        otlp_end_object(&otlp->writer);
+        otlp_end_array(&otlp->writer);
+        otlp_end_object(&otlp->writer);
+        otlp_writer_print(&otlp->writer, otlp->export->stream);
+        otlp_writer_deinit(&otlp->writer);
 }
 
 /* By process and category. Slices whose end is not known cannot be spans. */
@@ -390,9 +385,11 @@ static void make_trace_id(Otlp *otlp) {
                          (uint64_t)otlp->export->zero | 1);
 }
 
-int export_otlp(Export *export) {
+static int export_spans(Export *export, bool is_binary) {
         int r = query_load(export->query, TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_ARGS);
-        Otlp otlp = { .export = export, .store = query_store(export->query) };
+        Otlp otlp = { .export = export,
+                      .store = query_store(export->query),
+                      .is_binary = is_binary };
         GArray *slices;
 
         if (r)
@@ -407,4 +404,12 @@ int export_otlp(Export *export) {
         items_deinit(&otlp.flows);
         g_array_unref(slices);
         return ferror(export->stream) ? EXPORT_E_WRITE : 0;
+}
+
+int export_otlp(Export *export) {
+        return export_spans(export, false);
+}
+
+int export_otlp_protobuf(Export *export) {
+        return export_spans(export, true);
 }

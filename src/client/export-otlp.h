@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Export OTLP: slices as spans of OpenTelemetry, in the JSON that its protocol defines
+ * Export OTLP: slices as spans of OpenTelemetry, in the JSON or in the protobuf that its protocol defines
  *
- * A line is a request with spans of one process and one category, as collectors read them from files. The recording is
- * one trace; a span's number is that of its slice. Instants are events of the span that they are in, flows are links.
+ * A line is a request with spans of one process and one category, as collectors read them from files; in protobuf, all
+ * of them are one request. The recording is one trace; a span's number is that of its slice. Instants are events of the
+ * span that they are in, flows are links.
  */
 
 #include "client/export.h"
@@ -15,3 +16,4 @@
 #define OTLP_ITEMS_MAX      128 /* events of a span, and links: likewise */
 
 int export_otlp(Export *export);
+int export_otlp_protobuf(Export *export);

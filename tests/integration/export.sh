@@ -85,6 +85,8 @@ ok 'and leaves no file' test ! -e mixed.parquet
 
 ok 'spans are written for OpenTelemetry' writes otlp app.pftrace -o app.otlp
 ok 'with the times, threads, arguments and links of slices' checked otlp app.otlp
+ok "and in protobuf's form" writes otlp-protobuf app.pftrace -o app.otlp-protobuf
+ok 'which says the same, as one request' python3 -B "$(dirname "$0")/otlp_protobuf.py" app.otlp-protobuf app.otlp
 ok "a profile is written for Firefox's profiler" writes firefox app.pftrace -o app.firefox
 ok 'with the slices of each thread' checked firefox app.firefox
 
