@@ -22,6 +22,7 @@
 #include "client/bus-watch.h"
 #include "client/process.h"
 #include "client/progress.h"
+#include "client/record-own.h"
 #include "client/recording.h"
 #include "client/say.h"
 #include "client/session-calls.h"
@@ -62,7 +63,8 @@ typedef struct Recording {
         bool is_warned; /* of what another Ctrl-C does */
         Progress progress;
         SnapshotWriter snapshots;
-        int probes_fd; /* root's connection to the probes, until it records; -1: none */
+        sd_bus_message *own_start; /* when the options' was denied; or NULL */
+        int probes_fd;             /* root's connection to the probes, until it records; -1: none */
 } Recording;
 
 /* Handles a reply; `reply` is not an error. */
@@ -87,6 +89,7 @@ static void recording_deinit(Recording *recording) {
         process_end(&recording->command, COMMAND_GRACE_MS);
         sd_bus_detach_event(recording->options->client->bus);
         sd_event_unref(recording->event);
+        sd_bus_message_unref(recording->own_start);
         fd_close(recording->probes_fd);
 }
 
@@ -434,6 +437,20 @@ static bool recording_speak_for_root(Recording *recording, const sd_bus_error *e
                        0;
 }
 
+/* Once: with what needs no permission. False: there is no such start. */
+static bool recording_make_do(Recording *recording, const sd_bus_error *error) {
+        const RecordingOptions *options = recording->options;
+        const ExitStatus status = exit_status_of_bus_error(error->name);
+
+        if (recording->own_start || !options->preset ||
+            (status != STATUS_NOT_AUTHORIZED && status != STATUS_NEEDS_AUTHENTICATION))
+                return false;
+        progress_clear(&recording->progress);
+        recording->own_start =
+                record_own_start(options->preset, options->client, options->output_fd);
+        return recording->own_start;
+}
+
 static int recording_begin(Recording *recording);
 
 static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
@@ -442,7 +459,8 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_e
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL) &&
-            recording_speak_for_root(recording, sd_bus_message_get_error(reply))) {
+            (recording_speak_for_root(recording, sd_bus_message_get_error(reply)) ||
+             recording_make_do(recording, sd_bus_message_get_error(reply)))) {
                 recording->call = sd_bus_slot_unref(recording->call);
                 r = recording_begin(recording);
                 return r < 0 ? recording_fail_errno(recording, r) : 0;
@@ -543,7 +561,7 @@ static int recording_begin(Recording *recording) {
                 return r;
         return sd_bus_call_async(options->client->bus,
                                  &recording->call,
-                                 attach ? attach : options->start,
+                                 attach ? attach : recording->own_start ?: options->start,
                                  attach ? on_attached : on_started,
                                  recording,
                                  BUS_START_TIMEOUT_USEC);

@@ -12,6 +12,7 @@
 
 #include "client/bus-client.h"
 #include "client/process.h"
+#include "client/record-request.h"
 #include "client/session-info.h"
 #include "client/snapshot-writer.h"
 
@@ -35,6 +36,9 @@ struct RecordingOptions {
         bool waits_for_trigger; /* before it records */
         /* It records, and is followed; or NULL. */
         void (*on_running)(const RecordingOptions *options, const RecordingResult *result);
+        RecordRequest
+                *preset; /* what is started, if less of it is wanted where it is denied; or NULL */
+        int output_fd;   /* its output; -1: nothing is streamed */
         void *userdata;
 };
 

@@ -388,8 +388,7 @@ static ExitStatus open_service(Run *run) {
                                   : bus_client_open(&run->client, run->invocation);
 }
 
-/* The session has bridges, which its service starts. A private service has none, and a command gets some of its own:
- * it inherits a socket, which nobody can give to a program that runs. */
+/* A private service has none, and a command gets some of its own: it inherits a socket, as no running program can. */
 static ExitStatus open_bridges(Run *run) {
         g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
         const bool for_command = run->invocation->command &&
@@ -516,12 +515,13 @@ static ExitStatus record(Run *run) {
                 .snapshots = makes_snapshots(run) ? &snapshots : NULL,
                 .on_running = makes_snapshots(run) ? say_waiting : NULL,
                 .waits_for_trigger = makes_snapshots(run) || run->triggers == RECORD_TRIGGERS_START,
+                .preset = is_of_preset(run) ? &run->request : NULL,
+                .output_fd = run->request.is_ring ? -1 : run->output.fd,
                 .userdata = run,
         };
         int r;
 
-        r = record_request_to_message(
-                &run->request, &run->client, run->request.is_ring ? -1 : run->output.fd, &start);
+        r = record_request_to_message(&run->request, &run->client, options.output_fd, &start);
         if (r < 0)
                 return bus_client_say_errno(r);
         options.start = start;

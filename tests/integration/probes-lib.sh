@@ -15,7 +15,7 @@ echo '<busconfig><policy user="root"><allow own="org.desktrace.Probes1"/></polic
 cat >"$tmp/producers.d/kernel.conf" <<CONF
 [Producer]
 Name=kernel
-DataSources=linux.ftrace;linux.sys_stats;linux.sysfs_power;
+DataSources=${probe_sources-linux.ftrace;linux.sys_stats;linux.sysfs_power;}
 Socket=$tmp/probes.sock
 CONF
 cat >"$tmp/producers.d/nobody.conf" <<'CONF'
