@@ -68,7 +68,7 @@ static int compress_data(Bytes *ret, const Bytes *data) {
         uLongf n = compressBound(data->n);
         int r = bytes_reserve(ret, n);
 
-        if (r == 0 && compress2(ret->data, &n, data->data, data->n, Z_BEST_COMPRESSION) != Z_OK)
+        if (r == 0 && compress(ret->data, &n, data->data, data->n) != Z_OK)
                 r = -ENOMEM;
         ret->n = r == 0 ? n : 0;
         return r;

@@ -244,6 +244,43 @@ START_TEST(test_a_wait_for_a_cpu_is_behind_who_had_it) {
 }
 END_TEST
 
+/* Both threads wait for both CPUs, one after the other: behind the first hog for 4 ms in all, behind the second for 3. */
+START_TEST(test_waits_of_each_thread_are_added_up) {
+        world_init(&world);
+        uint32_t hogs[] = { world_thread(&world, 20, "hog", TRACE_NONE),
+                            world_thread(&world, 21, "other hog", TRACE_NONE) },
+                 threads[] = { world_thread(&world, 10, "app", TRACE_NONE),
+                               world_thread(&world, 11, "late app", TRACE_NONE) };
+
+        for (int64_t k = 0; k < 2; k++) {
+                int64_t at = k * 100 * MS;
+
+                world_run(&world, 0, hogs[0], at, 2 * MS);
+                world_state(&world, threads[k], RUNNABLE, at, 2 * MS, TRACE_NONE);
+                world_runs(&world, 0, threads[k], at + 2 * MS, MS);
+                world_run(&world, 1, hogs[1], at, 6 * MS);
+                world_state(&world, threads[k], RUNNABLE, at + 3 * MS, 3 * MS, TRACE_NONE);
+                world_runs(&world, 1, threads[k], at + 6 * MS, MS);
+                world_run(&world, 0, hogs[0], at + 7 * MS, 2 * MS);
+                world_state(&world, threads[k], RUNNABLE, at + 7 * MS, 3 * MS, TRACE_NONE);
+                world_runs(&world, 0, threads[k], at + 10 * MS, MS);
+        }
+        ck_assert_int_eq(world_ask(&world, "waits", NULL), 0);
+        ck_assert_int_eq(world_fact(&world, "total_ns"), 16 * MS);
+        ck_assert_uint_eq(world.answer->n_rows, 2);
+        for (size_t row = 0; row < 2; row++) {
+                ck_assert_str_eq(world_text(&world, row, "behind"), "hog 20");
+                ck_assert_int_eq(world_number(&world, row, "behind_ns"), 4 * MS);
+        }
+        ck_assert_int_eq(world_ask_between(&world, "waits", NULL, 104 * MS, 107 * MS), 0);
+        ck_assert_uint_eq(world.answer->n_rows, 1);
+        ck_assert_str_eq(world_text(&world, 0, "thread"), "late app 11");
+        ck_assert_str_eq(world_text(&world, 0, "behind"), "other hog 21");
+        ck_assert_int_eq(world_number(&world, 0, "behind_ns"), 2 * MS);
+        world_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_a_wakeup_ends_the_idle_time_of_a_cpu) {
         world_init(&world);
         uint32_t timer = world_thread(&world, 1, "timer", TRACE_NONE),
@@ -558,6 +595,7 @@ TEST_MAIN("answers",
           test_percentiles_need_enough_slices,
           test_what_repeats_has_a_period_and_what_is_irregular_has_none,
           test_a_wait_for_a_cpu_is_behind_who_had_it,
+          test_waits_of_each_thread_are_added_up,
           test_a_wakeup_ends_the_idle_time_of_a_cpu,
           test_waits_for_the_disk_are_told_by_kind,
           test_memory_grows_between_the_first_and_the_last_value,
