@@ -2,16 +2,39 @@
 
 #include "answers/answer-slices.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "answers/answer-time.h"
 #include "shared/text.h"
 #include "trace/trace-tracks.h"
 
-uint32_t answer_slice_name(const AnswerQuestion *question) {
+#define ID_PREFIX   "id:"
+#define NAME_PREFIX "name:"
+
+static bool has_prefix(const char *text, const char *prefix) {
+        return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* A name that begins like this and goes on without digits is a name. */
+static bool parse_id(const AnswerQuestion *question, bool is_marked, uint64_t *ret) {
         const char *text = question->slice;
 
-        return text ? trace_pool_find(&question->store->pool, text, strlen(text)) : 0;
+        if (!text || has_prefix(text, ID_PREFIX) != is_marked)
+                return false;
+        return text_parse_uint(ret, text + (is_marked ? strlen(ID_PREFIX) : 0), UINT32_MAX) == 0;
+}
+
+uint32_t answer_slice_name(const AnswerQuestion *question) {
+        const char *text = question->slice;
+        uint64_t id;
+
+        if (!text || parse_id(question, true, &id))
+                return 0;
+        if (has_prefix(text, NAME_PREFIX))
+                text += strlen(NAME_PREFIX);
+        return trace_pool_find(&question->store->pool, text, strlen(text));
 }
 
 static uint32_t find_longest(const AnswerQuestion *question, uint32_t name) {
@@ -36,14 +59,22 @@ static uint32_t find_longest(const AnswerQuestion *question, uint32_t name) {
         return longest;
 }
 
-/* A name may consist of digits, and comes first. */
+char *answer_slice_named(const char *name) {
+        size_t n = strlen(NAME_PREFIX) + strlen(name) + 1;
+        char *text = malloc(n);
+
+        if (text)
+                snprintf(text, n, "%s%s", NAME_PREFIX, name);
+        return text;
+}
+
+/* A name may consist of digits, and comes first where nobody says that it is an id. */
 uint32_t answer_slice_find(const AnswerQuestion *question) {
         uint32_t name = answer_slice_name(question),
                  row = name ? find_longest(question, name) : TRACE_NONE;
         uint64_t id;
 
-        if (row != TRACE_NONE || !question->slice ||
-            text_parse_uint(&id, question->slice, UINT32_MAX))
+        if (row != TRACE_NONE || !(parse_id(question, true, &id) || parse_id(question, false, &id)))
                 return row;
         return id < question->store->tables[TRACE_TABLE_SLICE].n ? (uint32_t)id : TRACE_NONE;
 }

@@ -25,7 +25,7 @@ static int arg_top = TOP_DEFAULT;
 static const GOptionEntry entries[] = {
         ANSWER_RANGE_OPTIONS(arg_range),
         { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice,
-          N_("which slice: its id, or its name for the longest one"), N_("SLICE") },
+          N_("which slice: its name for the longest one, or id:NUMBER"), N_("SLICE") },
         { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,

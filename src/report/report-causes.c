@@ -102,9 +102,9 @@ static void put_most_of_it(ReportSentences *sentences, const Answer *answer) {
 
 static Answer *ask_about(ReportSentences *sentences, const AnswerDef *def, uint32_t row) {
         AnswerQuestion question = question_of(sentences, 1);
-        char id[REPORT_NUMBER_BYTES];
+        char id[sizeof("id:") + REPORT_NUMBER_BYTES];
 
-        snprintf(id, sizeof(id), "%" PRIu32, row);
+        snprintf(id, sizeof(id), "id:%" PRIu32, row);
         question.slice = id;
         return ask(sentences, def, &question);
 }
@@ -299,10 +299,12 @@ static bool put_slowest(ReportSentences *sentences, const Recurring *item) {
                                     .to_ns = time_add(ts, item->longest_ns),
                                     .what = "track",
                                     .number = trace_table_get(slices, SLICE_TRACK, item->longest) };
+        const char *text = trace_pool_text(&store->pool, item->name);
+        _cleanup_(freep) char *named = text ? answer_slice_named(text) : NULL;
         Answer *answer;
 
-        question.slice = trace_pool_text(&store->pool, item->name);
-        answer = question.slice ? ask(sentences, &answer_slowest, &question) : NULL;
+        question.slice = named;
+        answer = named ? ask(sentences, &answer_slowest, &question) : NULL;
         if (!answer)
                 return false;
         put_told(sentences, answer, &place);

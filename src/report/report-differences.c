@@ -46,7 +46,8 @@ static void put_word(Table *table, const char *text) {
 
 /* To the longest slice of a name. False: this side has none. */
 static bool begin_link(Table *table, unsigned side, const char *name) {
-        AnswerQuestion question = { .store = table->pair->stores[side], .slice = name };
+        _cleanup_(freep) char *named = answer_slice_named(name);
+        AnswerQuestion question = { .store = table->pair->stores[side], .slice = named };
         int64_t from, to;
         uint32_t row;
         char text[256];

@@ -244,6 +244,30 @@ START_TEST(test_a_wait_for_a_cpu_is_behind_who_had_it) {
 }
 END_TEST
 
+START_TEST(test_a_slice_may_be_called_like_the_id_of_another) {
+        static const struct {
+                const char *asked;
+                int64_t ns;
+        } cases[] = { { "1", 5 * MS },    { "name:1", 5 * MS }, { "id:1", 3 * MS },
+                      { "2", 7 * MS },    { "id:2", 7 * MS },   { "name:id:1", 7 * MS },
+                      { "frame", 3 * MS } };
+        world_init(&world);
+        uint32_t track = world_track(&world, world_thread(&world, 10, "app", TRACE_NONE));
+
+        world_slice(&world, track, "1", 0, 5 * MS);
+        world_slice(&world, track, "frame", 10 * MS, 3 * MS);
+        world_slice(&world, track, "id:1", 20 * MS, 7 * MS);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                ck_assert_int_eq(world_ask(&world, "slice", cases[i].asked), 0);
+                ck_assert_int_eq(world_fact(&world, "dur_ns"), cases[i].ns);
+        }
+        ck_assert_int_eq(world_ask(&world, "slice", "name:2"), ANSWER_E_NO_SLICE);
+        ck_assert_int_eq(world_ask(&world, "slice", "id:3"), ANSWER_E_NO_SLICE);
+        ck_assert_int_eq(world_ask(&world, "slice", "id:"), ANSWER_E_NO_SLICE);
+        world_deinit(&world);
+}
+END_TEST
+
 /* Both threads wait for both CPUs, one after the other: behind the first hog for 4 ms in all, behind the second for 3. */
 START_TEST(test_waits_of_each_thread_are_added_up) {
         world_init(&world);
@@ -596,6 +620,7 @@ TEST_MAIN("answers",
           test_what_repeats_has_a_period_and_what_is_irregular_has_none,
           test_a_wait_for_a_cpu_is_behind_who_had_it,
           test_waits_of_each_thread_are_added_up,
+          test_a_slice_may_be_called_like_the_id_of_another,
           test_a_wakeup_ends_the_idle_time_of_a_cpu,
           test_waits_for_the_disk_are_told_by_kind,
           test_memory_grows_between_the_first_and_the_last_value,
