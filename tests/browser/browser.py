@@ -95,6 +95,16 @@ class Chromium:
     def picture(self):
         return base64.b64decode(self.send("GET", self.session + "/screenshot"))
 
+    def emulate(self, medium="", scheme=""):
+        """Shows the page as if on paper ("print"), or on a "dark" or "light" desktop; "" is what it is."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        parameters = {"media": medium, "features": features}
+        self.post("/goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params=parameters)
+
+    def print(self):
+        """A PDF."""
+        return base64.b64decode(self.post("/print"))
+
     def complaints(self):
         """What the console has said since it was asked last."""
         return [entry["message"] for entry in self.post("/se/log", type="browser") if entry["level"] != "INFO"]
@@ -178,6 +188,15 @@ class Firefox:
 
     def picture(self):
         return base64.b64decode(self.call("WebDriver:TakeScreenshot", full=False)["value"])
+
+    def emulate(self, medium="", scheme=""):
+        self.chrome(f"""
+            const context = gBrowser.selectedBrowser.browsingContext;
+            context.mediumOverride = "{medium}";
+            context.prefersColorSchemeOverride = "{scheme or "none"}";""")
+
+    def print(self):
+        return base64.b64decode(self.call("WebDriver:Print")["value"])
 
     def chrome(self, script):
         """Runs a script with the rights of the browser itself."""

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import accessibility
 from browser import BrowserError, browser, click, installed, press
 from png import read_png
 from recording import MEM_AVAILABLE, MS, PRESSURE_MEMORY, counter, event, machine_stats, process, process_memory
@@ -181,6 +182,19 @@ def check_names(window):
     assert not unnamed, unnamed
 
 
+def check_access(checks, window, what):
+    name = window.name
+    with checks.that(f"{name}: {what}: can be read on a light desktop and on a dark one"):
+        light, dark = (accessibility.check_theme(window, scheme) for scheme in ("light", "dark"))
+        assert light == "rgb(255, 255, 255)" != dark, (light, dark)
+    with checks.that(f"{name}: {what}: has the structure that screen readers go by"):
+        accessibility.check_structure(window)
+    with checks.that(f"{name}: {what}: is whole and light on paper"):
+        accessibility.check_paper(window)
+    with checks.that(f"{name}: {what}: is printed"):
+        accessibility.check_printing(window)
+
+
 def check(checks, window, folder, pictures):
     name = window.name
     with checks.that(f"{name}: the page opens from a file"):
@@ -289,6 +303,7 @@ def check(checks, window, folder, pictures):
         assert shown(window)[0] >= 400 * MS, shown(window)
     with checks.that(f"{name}: what can be used has a name, and is reached by the keyboard"):
         check_names(window)
+    check_access(checks, window, "a page")
     with checks.that(f"{name}: the console has no complaint"):
         complaints = window.complaints()
         assert not complaints, complaints
@@ -339,6 +354,7 @@ def check_pair(checks, window, folder, pictures):
             const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
             return ids.filter((id, at) => ids.indexOf(id) !== at);""")
         assert not twice, twice
+    check_access(checks, window, "two recordings")
     with checks.that(f"{name}: the console has no complaint about two recordings"):
         complaints = window.complaints()
         assert not complaints, complaints

@@ -91,7 +91,7 @@ class Drawing {
 
   readColors() {
     const style = getComputedStyle(document.documentElement);
-    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("printed");
     this.palette = isDark ? DARK : LIGHT;
     this.strips.setPalette(this.palette);
     this.colors = {};

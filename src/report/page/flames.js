@@ -168,6 +168,7 @@ function pathsOf(lane, nNames) {
 class Flames {
   constructor(page) {
     this.page = page;
+    this.nodes = [];
     this.source = new FlameSource(page.lanes, page.words);
     this.box = this.page.get("flames");
     this.kind = this.page.get("flame-kind");
@@ -266,11 +267,19 @@ class Flames {
     element.style.left = `${x * 100}%`;
     element.style.width = `${width * 100}%`;
     element.style.top = `${level * FLAME_HEIGHT}px`;
-    const { palette } = this.page.drawing;
-    if (node.name) element.style.background = palette[hash(node.name) % palette.length];
+    this.paint(node, element);
     element.dataset.number = this.nodes.length;
     this.nodes.push({ node, element });
     this.box.append(element);
+  }
+
+  paint(node, element) {
+    const { palette } = this.page.drawing;
+    if (node.name) element.style.background = palette[hash(node.name) % palette.length];
+  }
+
+  recolor() {
+    for (const { node, element } of this.nodes) this.paint(node, element);
   }
 
   nodeOf(element) {

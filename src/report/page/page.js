@@ -298,13 +298,24 @@ class Page {
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("resize", () => this.resize());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      this.drawing.readColors();
-      this.times.draw();
-      this.flames.make();
-      this.redraw();
-    });
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", () => this.recolor());
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
     this.listenToTools();
+  }
+
+  recolor() {
+    this.drawing.readColors();
+    this.times.draw();
+    this.flames.recolor();
+    this.drawing.draw();
+  }
+
+  // Paper is white, whatever the desktop is; and there are no frames to wait for while a page is printed.
+  print(isPrinted) {
+    document.documentElement.classList.toggle("printed", isPrinted);
+    if (!this.flames.nodes.length) this.flames.make();
+    this.recolor();
   }
 
   drag(drag, event) {

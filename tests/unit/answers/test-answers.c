@@ -268,7 +268,7 @@ START_TEST(test_a_slice_may_be_called_like_the_id_of_another) {
 }
 END_TEST
 
-/* Both threads wait for both CPUs, one after the other: behind the first hog for 4 ms in all, behind the second for 3. */
+/* Both threads wait for both CPUs, one after another: behind the first hog for 4 ms, behind the other for 3. */
 START_TEST(test_waits_of_each_thread_are_added_up) {
         world_init(&world);
         uint32_t hogs[] = { world_thread(&world, 20, "hog", TRACE_NONE),
