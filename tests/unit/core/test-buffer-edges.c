@@ -81,6 +81,20 @@ SCRIPT_CASE(test_nobody_waits_for_what_retired_writers_owe,
                        PATCH_FAILS(1, 1, 1),
                        PASS("1:c4/17") })
 
+/* An eviction takes a sixteenth of a buffer, but no more than 16 MiB, and no less than a chunk. */
+START_TEST(test_segments_are_neither_too_large_nor_too_small) {
+        const size_t mib = 1 << 20;
+        _cleanup_(trace_buffer_freep) TraceBuffer *large = NULL, *middle = NULL, *small = NULL;
+
+        ck_assert_int_eq(trace_buffer_new(&large, 320 * mib, 0, TRACE_BUFFER_RING), 0);
+        ck_assert_uint_eq(large->segment_bytes, 16 * mib);
+        ck_assert_int_eq(trace_buffer_new(&middle, 64 * mib, 0, TRACE_BUFFER_RING), 0);
+        ck_assert_uint_eq(middle->segment_bytes, 4 * mib);
+        ck_assert_int_eq(trace_buffer_new(&small, 128 << 10, 0, TRACE_BUFFER_RING), 0);
+        ck_assert_uint_eq(small->segment_bytes, (128 << 10) / 3);
+}
+END_TEST
+
 START_TEST(test_frozen_buffer_gives_back_what_has_been_read) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
         const Step chunk = PUT(1, 0, 0, "a9");
@@ -136,6 +150,7 @@ START_TEST(test_chunk_that_is_half_the_ids_ahead_of_what_was_read_is_no_violatio
 END_TEST
 
 TEST_MAIN("buffer-edges",
+          test_segments_are_neither_too_large_nor_too_small,
           test_retired_writers_are_strangers_to_those_who_come_back,
           test_nobody_waits_for_what_retired_writers_owe,
           test_chunk_of_four_bytes_can_be_patched,

@@ -28,6 +28,17 @@ START_TEST(test_each_number_comes_once) {
 }
 END_TEST
 
+/* Computed elsewhere, with an implementation of SipHash-2-4 that has its published test vector. */
+START_TEST(test_numbers_are_those_of_the_hash) {
+        static const uint32_t wanted[] = { 608167, 212989, 834864, 986286, 727978, 684671 };
+        Numbers numbers;
+
+        numbers_init(&numbers, 20, key);
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+                ck_assert_uint_eq(numbers_next(&numbers), wanted[i]);
+}
+END_TEST
+
 /* How far the next number is from the last one says nothing: it is as far as chance has it. */
 START_TEST(test_numbers_do_not_count) {
         Numbers numbers;
@@ -59,6 +70,7 @@ START_TEST(test_each_key_has_an_order) {
 END_TEST
 
 TEST_MAIN("numbers",
+          test_numbers_are_those_of_the_hash,
           test_each_number_comes_once,
           test_numbers_do_not_count,
           test_each_key_has_an_order)

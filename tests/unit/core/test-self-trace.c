@@ -210,6 +210,43 @@ START_TEST(test_unrecorded_service_does_not_look_at_the_clock) {
 }
 END_TEST
 
+static size_t count_on_track(const Bytes *trace, uint64_t type, uint64_t track) {
+        TestPacket packet;
+        size_t at = 0, n = 0;
+        Slice slice;
+
+        while (trace_next(trace, &at, &packet))
+                n += read_slice(&packet, &slice) && slice.type == type && slice.track == track;
+        return n;
+}
+
+START_TEST(test_each_state_of_a_session_ends) {
+        FakeConsumer *self, *other;
+        uint64_t track;
+        Bytes trace;
+        Slice slice;
+
+        fixture_init(&f);
+        other = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        track = SELF_TRACK_SESSION_0 + session_id(other->session);
+        self = fixture_start_session_with(&f, &everything, CONFIG_SELF);
+        fixture_free_session(other);
+        /* More than a chunk of the writer's. */
+        for (unsigned i = 0; i < 200; i++)
+                ck_assert_int_eq(session_flush(self->session, 0, 0, NULL, NULL, f.now), 0);
+        fixture_stop_session(&f, self);
+        ck_assert_uint_gt(session_buffer_stats(self->session, 0)->chunks_written, 2);
+        ck_assert_uint_eq(session_buffer_stats(self->session, 0)->abi_violations, 0);
+        trace = fixture_read(&f, self);
+        ck_assert_uint_ge(count_slices(&trace, "started", &slice), 1);
+        /* It had one state when the recording began, and was in it to its end. */
+        ck_assert_uint_eq(count_on_track(&trace, SELF_SLICE_BEGIN, track), 1);
+        ck_assert_uint_eq(count_on_track(&trace, SELF_SLICE_END, track), 1);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_reading_out_what_is_said_of_reading_ends) {
         FakeConsumer *self;
         bool more = true;
@@ -368,6 +405,7 @@ START_TEST(test_nobody_else_may_offer_it) {
 END_TEST
 
 TEST_MAIN("self-trace",
+          test_each_state_of_a_session_ends,
           test_service_shows_what_it_takes_flushes_reads_and_goes_through,
           test_its_packets_count_like_any_others,
           test_unrecorded_service_does_not_look_at_the_clock,

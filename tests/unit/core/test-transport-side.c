@@ -219,6 +219,32 @@ START_TEST(test_changed_instances_are_told_once_they_have_settled) {
 }
 END_TEST
 
+START_TEST(test_all_sources_that_nobody_has_are_missing) {
+        static const char *const wanted[] = { "b", "a", "c", "d" };
+        InstanceCursor cursor = {};
+        InstanceInfo info;
+        Session *session;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "app", "b");
+        session = fixture_start_session(&f,
+                                        1000,
+                                        CONFIG_ONE("a") "data_sources { config { name: \"b\" } } "
+                                                        "data_sources { config { name: \"c\" } } "
+                                                        "data_sources { config { name: \"d\" } } ")
+                          ->session;
+        ck_assert_uint_eq(session_n_instances(session), 4);
+        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+                ck_assert(session_next_instance(session, &cursor, &info));
+                ck_assert_str_eq(info.source, wanted[i]);
+                ck_assert_str_eq(info.producer, i == 0 ? "app" : "");
+                ck_assert_int_eq(info.state, i == 0 ? INSTANCE_STARTED : INSTANCE_MISSING);
+        }
+        ck_assert(!session_next_instance(session, &cursor, &info));
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_properties_of_a_session) {
         Session *session;
 
@@ -256,4 +282,5 @@ TEST_MAIN("transport-side",
           test_users_count_and_own_what_is_theirs,
           test_the_config_of_an_instance_can_be_asked_for,
           test_changed_instances_are_told_once_they_have_settled,
+          test_all_sources_that_nobody_has_are_missing,
           test_properties_of_a_session)

@@ -33,6 +33,23 @@ START_TEST(test_hits_count_for_a_day) {
 }
 END_TEST
 
+/* The oldest go first, one after the other. */
+START_TEST(test_each_hit_has_a_day_of_its_own) {
+        trigger_history_init(&history);
+        hit(1, "a", 1 * H);
+        hit(1, "a", 10 * H);
+        hit(1, "a", 20 * H);
+        ck_assert_uint_eq(count(1, "a", 24 * H), 3);
+        ck_assert_uint_eq(count(1, "a", 26 * H), 2);
+        ck_assert_uint_eq(count(1, "a", 35 * H), 1);
+        hit(1, "a", 36 * H);
+        ck_assert_uint_eq(count(1, "a", 43 * H), 2);
+        ck_assert_uint_eq(count(1, "a", 45 * H), 1);
+        ck_assert_uint_eq(count(1, "a", 60 * H), 0);
+        trigger_history_deinit(&history);
+}
+END_TEST
+
 START_TEST(test_hits_of_others_do_not_count) {
         trigger_history_init(&history);
         hit(1, "a", 1 * H);
@@ -131,6 +148,7 @@ START_TEST(test_who_sends_too_fast_is_refused_and_nobody_else) {
 END_TEST
 
 TEST_MAIN("trigger-history",
+          test_each_hit_has_a_day_of_its_own,
           test_hits_count_for_a_day,
           test_hits_of_others_do_not_count,
           test_one_activation_counts_once_and_not_for_itself,
