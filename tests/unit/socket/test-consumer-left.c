@@ -68,6 +68,43 @@ CONSUMER_WORLD_TEST(test_a_session_that_records_gives_way_to_none) {
         ck_assert(has_key("key 0"));
 }
 
+/* One that somebody has stays; one that was left behind goes a while after it has ended. */
+CONSUMER_WORLD_TEST(test_what_nobody_fetches_is_forgotten) {
+        const Session *session;
+        uint64_t deadline;
+
+        world_enable(&consumer, CONFIG, -1);
+        world_run(&consumer);
+        ck_assert_uint_eq(ports_next_deadline(ports), UINT64_MAX);
+        session = service_next_session(f.service, NULL);
+        ck_assert_ptr_nonnull(session);
+        world_success(&consumer, call_key(&consumer, CONSUMER_DETACH, "key"));
+        ck_assert_uint_eq(ports_next_deadline(ports), UINT64_MAX);
+        ports_stop_sessions(ports, "service-exit");
+        ck_assert(!ports_is_stopped(ports));
+        world_run(&consumer);
+        ck_assert(ports_is_stopped(ports));
+        ck_assert_str_eq(session_stop_reason(session), "service-exit");
+        deadline = ports_next_deadline(ports);
+        ck_assert_uint_eq(deadline, session_stopped_at(session) + SESSION_LINGER_NS);
+        ports_tick(ports, deadline - 1);
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+        ck_assert(ports_is_busy(ports));
+        ports_tick(ports, deadline);
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        ck_assert_uint_eq(ports_next_deadline(ports), UINT64_MAX);
+}
+
+CONSUMER_WORLD_TEST(test_calls_are_counted) {
+        const uint64_t n_before = ports_n_calls(ports);
+
+        for (unsigned i = 0; i < 3; i++)
+                world_reply(&consumer, consumer_call(&consumer, CONSUMER_STATS));
+        ck_assert_uint_eq(ports_n_calls(ports), n_before + 3);
+}
+
 TEST_MAIN("consumer-left",
           test_a_session_that_was_left_behind_gives_way,
-          test_a_session_that_records_gives_way_to_none)
+          test_a_session_that_records_gives_way_to_none,
+          test_what_nobody_fetches_is_forgotten,
+          test_calls_are_counted)
