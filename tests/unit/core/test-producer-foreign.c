@@ -489,7 +489,22 @@ START_TEST(test_source_that_is_taken_back_is_told_to_stop) {
 }
 END_TEST
 
+/* It has no control area in which it could be told to ring. */
+START_TEST(test_a_doorbell_of_who_has_none_is_not_heard) {
+        FakeProducer *plain;
+
+        fixture_init(&f);
+        plain = fixture_connect_plain_producer(&f, 1000, "app", "track_event");
+        producer_doorbell(plain->producer, f.now); /* nor before there is memory */
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        producer_doorbell(plain->producer, f.now);
+        ck_assert_uint_gt(service_next_deadline(f.service), f.now);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("producer-foreign",
+          test_a_doorbell_of_who_has_none_is_not_heard,
           test_commits_by_message_are_taken_and_bad_ones_ignored,
           test_last_fragment_of_an_unfinished_chunk_is_left_out,
           test_chunk_that_is_patched_in_place_is_read_once_it_is_complete,

@@ -191,6 +191,24 @@ START_TEST(test_slices_that_are_open_end_in_the_session) {
 }
 END_TEST
 
+/* Two sessions that the library takes for one occasion, the second one for `categories`. The library waits 10 ms for the
+ * second (STARTUP_GATHER_NS): false if this machine took longer, as then it comes too late for what was kept. */
+static bool record_together(World *world, const char *categories) {
+        struct timespec begin, end;
+
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        world_record(world, NULL, NULL);
+        world_record(world, NULL, categories);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        if ((end.tv_sec - begin.tv_sec) * INT64_C(1000000000) + end.tv_nsec - begin.tv_nsec <
+            10000000)
+                return true;
+        test_skip("the second session came too late");
+        end_and_read(world);
+        world_free(world);
+        return false;
+}
+
 START_TEST(test_a_slice_ends_on_the_track_that_it_began_on) {
         World *world;
         uint64_t uuid;
@@ -198,8 +216,8 @@ START_TEST(test_a_slice_ends_on_the_track_that_it_began_on) {
         ck_assert_int_eq(dt_startup_record(NULL), 0);
         DT_SLICE_BEGIN(render, "outer");
         world = world_new();
-        world_record(world, NULL, NULL);
-        world_record(world, NULL, "net");
+        if (!record_together(world, "net"))
+                return;
         ck_assert_int_eq(fake_stop(&world->fake, 1), 0); /* now both have it */
         DT_SLICE_END(render);
         DT_SLICE_END(render); /* which nothing has begun */
@@ -288,8 +306,8 @@ START_TEST(test_sessions_that_come_together_all_get_it_and_later_ones_do_not) {
         ck_assert_int_eq(dt_startup_record(NULL), 0);
         DT_INSTANT(render, "kept");
         world = world_new();
-        world_record(world, NULL, NULL);
-        world_record(world, NULL, "net");
+        if (!record_together(world, "net"))
+                return;
         end_and_read(world);
         world_record(world, NULL, NULL);
         DT_INSTANT(render, "live");
