@@ -245,7 +245,25 @@ START_TEST(test_all_sources_that_nobody_has_are_missing) {
 }
 END_TEST
 
+/* For a transport that makes room and tries again. */
+START_TEST(test_a_refusal_says_whether_room_would_help) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        ck_assert_int_ne(fixture_try_session(&f, &consumer, &options, "buffers { } "), 0);
+        ck_assert(!consumer->error.is_quota);
+        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_USER_MAX; i++)
+                fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_int_eq(fixture_try_session(&f, &consumer, &options, CONFIG_ONE("track_event")),
+                         SESSION_E_LIMIT);
+        ck_assert(consumer->error.is_quota);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_properties_of_a_session) {
+        int index_fd, segments_fd;
         Session *session;
 
         fixture_init(&f);
@@ -265,6 +283,7 @@ START_TEST(test_properties_of_a_session) {
         ck_assert_uint_eq(session_ends_at(session), f.now + 60 * S);
         ck_assert_uint_eq(session_cloned_from(session), 0);
         ck_assert(!session_can_be_left(session));
+        ck_assert(!session_buffer_files(session, 0, &index_fd, &segments_fd)); /* it is not kept */
         session = fixture_start_session(&f, 1000, CONFIG_ONE("track_event") "deferred_start: true")
                           ->session;
         ck_assert_int_eq(session_trigger_mode(session), TRIGGER_MODE_NONE);
@@ -283,4 +302,5 @@ TEST_MAIN("transport-side",
           test_the_config_of_an_instance_can_be_asked_for,
           test_changed_instances_are_told_once_they_have_settled,
           test_all_sources_that_nobody_has_are_missing,
+          test_a_refusal_says_whether_room_would_help,
           test_properties_of_a_session)

@@ -191,8 +191,8 @@ START_TEST(test_slices_that_are_open_end_in_the_session) {
 }
 END_TEST
 
-/* Two sessions that the library takes for one occasion, the second one for `categories`. The library waits 10 ms for the
- * second (STARTUP_GATHER_NS): false if this machine took longer, as then it comes too late for what was kept. */
+/* Two sessions that the library takes for one occasion, the second one for `categories`. The library waits 10 ms for
+ * the second (STARTUP_GATHER_NS): false if this machine took longer, as then it comes too late for what was kept. */
 static bool record_together(World *world, const char *categories) {
         struct timespec begin, end;
 
