@@ -7,7 +7,7 @@
 # shellcheck source=tests/integration/page-lib.sh
 . "$(dirname "$0")/page-lib.sh"
 
-MAX_STEPS=80 # of the application's build; the whole of Desktrace has ten times as many
+MAX_STEPS=95 # of the application's build; the whole of Desktrace has ten times as many
 
 # A machine where pkg-config finds sd-bus, and no tool of the service's build works.
 mkdir installed tools
