@@ -46,6 +46,35 @@ else
         echo '# the kernel cannot be recorded here: only programs'
 fi
 
+# A thread that the kernel gives free while it is kept from the CPU at its very end, which no load brings about for sure
+PYTHONPATH=${tables%/*} python3 -B - freed.pftrace <<'END'
+import sys
+
+from perfetto_wire import field, message, packet, varint
+
+
+def packed(*numbers):
+    return b"".join(map(varint, numbers))
+
+
+switches = message(
+    (1, packed(1000, 10, 20, 10)),  # at
+    (2, packed(1, 1, 256, 16)),  # the state of who leaves: sleeps, sleeps, may go on, is dead
+    (3, packed(5, 7, 5, 7)),  # who comes
+    (4, packed(120, 120, 120, 120)),
+    (5, b"five"), (5, b"seven"),
+    (6, packed(0, 1, 0, 1)),
+)
+free = message((1, 1035), (2, 5), (240, message((2, 7))))
+kernel = message((1, message((1, "Linux"), (3, "6.12.0"))))  # by which the numbers of states go
+with open(sys.argv[1], "wb") as file:
+    file.write(packet(field(45, kernel)))
+    file.write(packet(field(8, 1000), field(1, message((1, 0), (4, switches), (2, free)))))
+END
+ok 'what a thread does after its end is of nobody else' python3 "$tables" "$DESKTRACE" freed.pftrace
+ok 'and it stays as it was' says 1030 freed.pftrace \
+        "SELECT ts FROM thread_state WHERE state = 'R+' AND dur = -1"
+
 # What a statement reads beside what it shows: everything.
 all_parts="(SELECT count(*) FROM slice) + (SELECT count(*) FROM thread_state) + (SELECT count(*) FROM ftrace_event) +
         (SELECT count(*) FROM perf_sample) + (SELECT count(*) FROM logs) + (SELECT count(*) FROM args) + count(*)"

@@ -112,6 +112,8 @@ class Tables:
             if 235 in event:
                 task = message(event[235][0])
                 self.add(event[1][0], cpu, "new", event[2][0], task[1][0])
+            if 240 in event:
+                self.add(event[1][0], cpu, "free", message(event[240][0])[2][0])
 
     def add(self, now, cpu, *what):
         self.order += 1
@@ -144,6 +146,10 @@ class Tables:
                     self.change(last, now, tid, "R", None, running[cpu], int(flags & 0x18 != 0))
             elif what == "new":
                 self.change(last, now, rest[1], "R", None, rest[0], 0, is_new=True)
+            elif what == "free":
+                # A thread is given free before it is done, if it is kept from the CPU at its end; what it does then
+                # is nobody's.
+                last.pop(rest[0], None)
 
     def switch(self, running, open_slice, last, now, cpu, state, tid, priority):
         before = running.get(cpu)
