@@ -7,8 +7,10 @@
  * nobody may read or write yet, is passed on: address space alone is no memory.
  */
 
-/* Where offsets have 32 bits, mmap() and mmap64() are two functions. */
+/* Where offsets have 32 bits, mmap() and mmap64() are two functions. Times of 64 bits come only with such offsets, and
+ * there are none in here. */
 #undef _FILE_OFFSET_BITS
+#undef _TIME_BITS
 
 #include <sys/mman.h>
 
