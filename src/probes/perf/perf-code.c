@@ -29,7 +29,7 @@ static PerfFile *file_new(const FileIdentity *identity, const char *path) {
         if (!file)
                 return NULL;
         file->identity = *identity;
-        file->path = strndup(path, PERF_PATH_BYTES_MAX);
+        file->path = strndup(path, strnlen(path, PERF_PATH_BYTES_MAX));
         if (!file->path)
                 return file_free(file);
         file->stack.id = next_id++;

@@ -87,7 +87,7 @@ int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bu
 }
 
 int bus_method_await_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        ActivateRequest *activate;
+        ActivateRequest *activate = NULL;
         Bus *bus = userdata;
         int r;
 
