@@ -9,7 +9,7 @@ DEBS=/srv/packages
 SOURCE=/usr/share/doc/libdesktrace-dev/examples/hello-desktrace.c
 EXAMPLE=/usr/share/doc/python3-desktrace/examples/hello-desktrace.py
 PACKAGES='desktrace desktraced desktrace-probes libdesktrace0 libdesktrace-dev python3-desktrace
-libdesktrace-glib0 libdesktrace-glib-dev gir1.2-desktrace-0 gstreamer1.0-desktrace'
+libdesktrace-glib0 libdesktrace-glib-dev gir1.2-desktrace-0 gstreamer1.0-desktrace desktrace-vulkan-layer'
 
 # Files of packages, and what maintainer scripts leave. dpkg's own notes, and what is of this boot, are none of ours.
 list_files() {
