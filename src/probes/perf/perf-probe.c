@@ -341,15 +341,18 @@ const ProbeOps perf_probe_ops = {
 #define OWN_RECORDS                                                                         \
         "what a user's own programs run, and where they sleep: call stacks without frames " \
         "of the kernel, many times a second or when something happens"
+#define OWN_READS "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map"
+
+static const uint32_t own_fields[] = { PACKET_PERF_SAMPLE,
+                                       PACKET_STACK_SAMPLE,
+                                       PACKET_PROCESS_TREE,
+                                       0 };
 
 const ProbeOps own_stacks_probe_ops = {
         .name = "cpu.stacks",
-        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE,
-                                             PACKET_STACK_SAMPLE,
-                                             PACKET_PROCESS_TREE,
-                                             0 },
+        .packet_fields = own_fields,
         .records = OWN_RECORDS,
-        .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
+        .reads = OWN_READS,
         .refuses = "with --standalone the kernel lets no user sample: sysctl "
                    "kernel.perf_event_paranoid=2, or record through the service; the processor is "
                    "not x86-64: use perf",
@@ -366,12 +369,9 @@ const ProbeOps own_stacks_probe_ops = {
 
 const ProbeOps owners_stacks_probe_ops = {
         .name = "cpu.stacks",
-        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE,
-                                             PACKET_STACK_SAMPLE,
-                                             PACKET_PROCESS_TREE,
-                                             0 },
+        .packet_fields = own_fields,
         .records = OWN_RECORDS,
-        .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
+        .reads = OWN_READS,
         .needs = "CAP_PERFMON, CAP_SETUID, CAP_SETGID",
         .refuses = "the kernel allows no sampling: give the probes CAP_PERFMON; the processor is "
                    "not x86-64: use perf",
