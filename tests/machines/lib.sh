@@ -19,6 +19,9 @@ set -u
 
 CACHE=/var/cache/desktrace-tests
 CACHE_DAYS=30           # a minimal Debian is made again after that
+UNUSED_DAYS=3           # and one with packages is given up once no case has used it for these
+ROOM_GIB=8              # what stays free on the disk of the cache: those used longest ago give way
+NEEDED_GIB=3            # the largest Debian with packages, while it is made
 PROJECT=/srv/desktrace
 OUTPUT_LINES=80         # of a failing check
 # What Docker and Podman leave a container's root.
@@ -154,11 +157,47 @@ make_stage() {
                 rm -r /tmp/scripts' sh "${sections[*]}" "${packages[*]}"
 }
 
+# A case holds a shared lock on the directory below its machine for as long as it runs; NAME.used has the time of the
+# last use.
+give_up() {
+        ! flock -n -x "$1" true || rm -rf --one-file-system "$1" "$1.used"
+}
+
+free_gib() {
+        df --output=avail -B 1G "$CACHE" | tail -n 1 | tr -d ' '
+}
+
+# by_use: the Debians with packages, the one first that has been used longest ago
+by_use() {
+        local directory
+        for directory in "$CACHE"/*-*-*/; do
+                directory=${directory%/}
+                [ ! -d "$directory/root" ] || stat -c "%Y $directory" "$directory.used" 2>/dev/null ||
+                        echo "0 $directory"
+        done | sort -n | cut -d ' ' -f 2-
+}
+
+# tidy: whatever no case will use again, and as much as the disk lacks
+tidy() {
+        local directory
+        find "$CACHE/archives" -xdev -type f -ctime +$CACHE_DAYS -delete
+        for directory in "$CACHE"/*.new; do
+                [ ! -d "$directory" ] || rm -rf --one-file-system "$directory"
+        done
+        by_use | while read -r directory; do
+                if [ "$(free_gib)" -lt $ROOM_GIB ] ||
+                        [ -z "$(find "$directory.used" -mtime -$UNUSED_DAYS 2>/dev/null)" ]; then
+                        give_up "$directory"
+                fi
+        done
+}
+
 # cached NAME MAKER ARGUMENTS...: the directory, made by MAKER DIRECTORY ARGUMENTS... when there is none
 cached() {
         local directory=$CACHE/$1 log maker=$2
         shift 2
         if [ ! -d "$directory" ] || [ -n "$(find "$directory" -maxdepth 0 -mtime +$CACHE_DAYS)" ]; then
+                [ "$(free_gib)" -ge $NEEDED_GIB ] || return
                 log=$(mktemp)
                 rm -rf --one-file-system "$directory" "$directory.new"
                 if ("$maker" "$directory.new" "$@") >"$log" 2>&1 </dev/null; then
@@ -195,11 +234,18 @@ machine() {
         suite=${1%/*} arch=$(dpkg --print-architecture)
         [ "$suite" = "$1" ] || arch=${1#*/}
         mkdir -p "$CACHE/archives"
-        find "$CACHE" -mindepth 1 -maxdepth 1 -mtime +$CACHE_DAYS ! -name archives -exec rm -rf --one-file-system {} +
         exec 9>"$CACHE/lock"
         flock 9
+        tidy
         lower=$(prepare "${@:2}")
-        [ -n "$lower" ] || skip_all "cannot make a Debian $suite for $arch"
+        if [ -z "$lower" ]; then
+                [ "$(free_gib)" -ge $NEEDED_GIB ] ||
+                        skip_all "a Debian $suite for $arch needs $NEEDED_GIB GiB free in $CACHE"
+                skip_all "cannot make a Debian $suite for $arch"
+        fi
+        touch "$lower.used"
+        exec 8<"$lower"
+        flock -s 8
         exec 9>&-
         work=$(mktemp -d)
         mount -t tmpfs -o mode=755 machine "$work"
@@ -280,7 +326,8 @@ in_new() {
         root=$root CONTAINER_CAPABILITIES=$CONTAINER_CAPABILITIES unshare --mount --pid --fork --kill-child \
                 bash -c "$(declare -f "$enter"); $enter \"\$@\"" bash env -i \
                 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
-                HOME=$home USER="$name" LOGNAME="$name" sh -c 'cd "$0" 2>/dev/null || cd /; "$@"; exit $?' $PROJECT "$@"
+                HOME=$home USER="$name" LOGNAME="$name" \
+                sh -c 'cd "$0" 2>/dev/null || cd /; "$@"; exit $?' $PROJECT "$@" 8<&-
 }
 
 as_root() { in_new enter_machine root "$@"; }
