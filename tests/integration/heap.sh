@@ -17,6 +17,7 @@ ok 'it lived shortly' about 5 60000000 of_site sites.pftrace churn_site 'sum(fre
 gives 'nothing is left of the peak' '^0$' of_site sites.pftrace peak_site 'sum(allocated - freed)'
 ok 'which is there nevertheless' about 10 16000000 of_site sites.pftrace peak_site 'sum(at_peak)'
 ok 'with what else was there' about 10 12000000 of_site sites.pftrace leak_site 'sum(at_peak)'
+gives "nothing is of the library's own thread" '^0$' of_site sites.pftrace connection_run 'sum(allocated)'
 gives "Perfetto's table says the same" '^0$' sql sites.pftrace \
         "SELECT (SELECT sum(size) FROM heap_profile_allocation) - (SELECT sum(allocated - freed) FROM heap_site)"
 gives 'nothing is wrong with the stacks' '^0$' sql sites.pftrace \
