@@ -118,7 +118,7 @@ _desktrace() {
         case $verb:$previous in
         record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
         record:-c | record:--config | query:--file | *:-o | *:--output) compopt -o default ;;
-        diff:--metric) _desktrace_reply 'p50 p99 total cpu' "$current" ;;
+        diff:--metric) _desktrace_reply 'p50 p99 total cpu heap' "$current" ;;
         why:--by | top:--by) _desktrace_reply 'program unit thread' "$current" ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-i | *:--interval | *:--count) ;;

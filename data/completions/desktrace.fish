@@ -110,7 +110,7 @@ complete -c desktrace -n '__desktrace_in top' -s i -l interval -x -d 'One screen
 complete -c desktrace -n '__desktrace_in top' -s n -l count -x -d 'End after this number of screens'
 
 complete -c desktrace -n '__desktrace_in diff' -F
-complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu' -d 'What is compared'
+complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu heap' -d 'What is compared'
 complete -c desktrace -n '__desktrace_in diff' -l slice -x -d 'Only this name'
 complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it changed by more'
 

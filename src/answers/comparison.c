@@ -10,6 +10,7 @@
 #include "answers/answer-slices.h"
 #include "answers/answer-time.h"
 #include "answers/answer-who.h"
+#include "answers/comparison-heap.h"
 #include "answers/statistics.h"
 #include "shared/quantile.h"
 
@@ -165,6 +166,19 @@ name_runs(const TraceStore *store, const ComparisonPart *part, Named *ret, doubl
         return n;
 }
 
+static int add_heaps(Comparison *comparison, unsigned side, const TraceStore *store, int64_t at) {
+        ComparisonHeap heap;
+        int r = comparison_heap_init(&heap, store, at);
+
+        for (size_t i = 0; r == 0 && i < heap.n; i++)
+                r = add_value(comparison,
+                              side,
+                              trace_pool_text(&heap.stacks, heap.items[i].stack),
+                              (double)heap.items[i].n_bytes);
+        comparison_heap_deinit(&heap);
+        return r;
+}
+
 /*
  * Conditions
  */
@@ -263,7 +277,10 @@ int comparison_add(Comparison *comparison,
         n = name_runs(store, part, named, &busy);
         if (comparison->metric != COMPARISON_CPU)
                 n = name_slices(store, part, named);
-        r = add_named(comparison, side, store, named, n, seconds);
+        if (comparison->metric == COMPARISON_HEAP)
+                r = add_heaps(comparison, side, store, part->end);
+        else
+                r = add_named(comparison, side, store, named, n, seconds);
         if (r == 0)
                 r = add_time(comparison, side, part);
         return r ? r : add_conditions(comparison, side, store, seconds, busy);
@@ -303,6 +320,29 @@ static const AnswerColumn columns[] = {
         [DIFF_COLUMN_N_B] = { "recordings_b", NULL, ANSWER_COUNT },
 };
 
+static const AnswerColumn heap_columns[] = {
+        [DIFF_COLUMN_NAME] = { "stack", N_("STACK"), ANSWER_TEXT },
+        [DIFF_COLUMN_A] = { "a_bytes", "A", ANSWER_BYTES },
+        [DIFF_COLUMN_B] = { "b_bytes", "B", ANSWER_BYTES },
+        [DIFF_COLUMN_CHANGE] = { "change", N_("CHANGE"), ANSWER_SHARE },
+        [DIFF_COLUMN_LOW] = { "change_low", N_("AT LEAST"), ANSWER_SHARE },
+        [DIFF_COLUMN_HIGH] = { "change_high", N_("AT MOST"), ANSWER_SHARE },
+        [DIFF_COLUMN_P] = { "p", "P", ANSWER_PROBABILITY },
+        [DIFF_COLUMN_VERDICT] = { "verdict", N_("VERDICT"), ANSWER_WORD },
+        [DIFF_COLUMN_N_A] = { "recordings_a", NULL, ANSWER_COUNT },
+        [DIFF_COLUMN_N_B] = { "recordings_b", NULL, ANSWER_COUNT },
+        [DIFF_COLUMN_GROWTH] = { "growth_bytes", N_("GREW BY"), ANSWER_BYTES },
+};
+
+const AnswerDef answer_diff_heap = {
+        .name = "diff",
+        .parts = TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED | TRACE_PART_STACKS,
+        .facts = facts,
+        .n_facts = ARRAY_SIZE(facts),
+        .columns = heap_columns,
+        .n_columns = ARRAY_SIZE(heap_columns),
+};
+
 const AnswerDef answer_diff = {
         .name = "diff",
         .parts = TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED,
@@ -311,6 +351,10 @@ const AnswerDef answer_diff = {
         .columns = columns,
         .n_columns = ARRAY_SIZE(columns),
 };
+
+const AnswerDef *comparison_def(ComparisonMetric metric) {
+        return metric == COMPARISON_HEAP ? &answer_diff_heap : &answer_diff;
+}
 
 static const char verdict_more[] = N_("more"), verdict_less[] = N_("less"),
                   verdict_same[] = N_("no difference shown"), verdict_few[] = N_("too few"),
@@ -329,6 +373,22 @@ static void item_measure(ComparisonItem *item) {
         if (item->is_tested)
                 item->p =
                         statistics_rank_p(item->values[0], item->n[0], item->values[1], item->n[1]);
+}
+
+/* A recording that has nothing in use from somewhere has no bytes there, unlike one in which something never ran. */
+static int fill_heaps(Comparison *comparison) {
+        for (size_t i = 0; i < comparison->n; i++)
+                for (size_t side = 0; side < 2; side++) {
+                        ComparisonItem *item = &comparison->items[i];
+
+                        while (item->n[side] < comparison->n_recordings[side])
+                                if (add_number(&item->values[side],
+                                               &item->n_allocated[side],
+                                               item->n[side]++,
+                                               0))
+                                        return -ENOMEM;
+                }
+        return 0;
 }
 
 static int correct_all(Comparison *comparison) {
@@ -365,9 +425,13 @@ static bool item_is_hopeless(const Comparison *comparison, const ComparisonItem 
                        COMPARISON_LEVEL;
 }
 
+static bool item_is_on(const Comparison *comparison, const ComparisonItem *item, unsigned side) {
+        return comparison->metric == COMPARISON_HEAP ? item->medians[side] > 0 : item->n[side] > 0;
+}
+
 static const char *item_verdict(const Comparison *comparison, const ComparisonItem *item) {
-        if (!item->n[0] || !item->n[1])
-                return item->n[0] ? verdict_a : verdict_b;
+        if (!item_is_on(comparison, item, 0) || !item_is_on(comparison, item, 1))
+                return item_is_on(comparison, item, 0) ? verdict_a : verdict_b;
         if (item_changed(item))
                 return item->change > 0 ? verdict_more : verdict_less;
         return item_is_hopeless(comparison, item) ? verdict_few : verdict_same;
@@ -382,6 +446,23 @@ static int compare_items(const void *x, const void *y) {
         if (weight_a != weight_b)
                 return weight_a > weight_b ? -1 : 1;
         return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static int compare_heaps(const void *x, const void *y) {
+        const ComparisonItem *a = x, *b = y;
+        const double growth_a = a->medians[1] - a->medians[0],
+                     growth_b = b->medians[1] - b->medians[0];
+
+        if (growth_a != growth_b)
+                return growth_a > growth_b ? -1 : 1;
+        return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static void put_growth(Answer *answer, AnswerValue *cells, const ComparisonItem *item) {
+        if (answer->def == &answer_diff_heap)
+                answer_set(
+                        &cells[DIFF_COLUMN_GROWTH],
+                        time_since(time_of_real(item->medians[1]), time_of_real(item->medians[0])));
 }
 
 static void put_item(Answer *answer, const Comparison *comparison, const ComparisonItem *item) {
@@ -405,6 +486,7 @@ static void put_item(Answer *answer, const Comparison *comparison, const Compari
         answer_set_word(&cells[DIFF_COLUMN_VERDICT], item_verdict(comparison, item));
         answer_set(&cells[DIFF_COLUMN_N_A], (int64_t)item->n[0]);
         answer_set(&cells[DIFF_COLUMN_N_B], (int64_t)item->n[1]);
+        put_growth(answer, cells, item);
 }
 
 /* A recording of one side that is on the other one, too; with `overlaps` only if a time of it is on both. */
@@ -471,17 +553,23 @@ static void put_items(Answer *answer, const Comparison *comparison) {
 
 int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret) {
         _cleanup_(answer_freep) Answer *answer = NULL;
-        int r;
+        const AnswerDef *def = comparison_def(comparison->metric);
+        int r = comparison->metric == COMPARISON_HEAP ? fill_heaps(comparison) : 0;
 
+        if (r)
+                return r;
         for (size_t i = 0; i < comparison->n; i++)
                 item_measure(&comparison->items[i]);
         r = correct_all(comparison);
         if (r == 0)
-                r = answer_new(&answer, &answer_diff, n_rows_max);
+                r = answer_new(&answer, def, n_rows_max);
         if (r)
                 return r;
         if (comparison->n) {
-                qsort(comparison->items, comparison->n, sizeof(*comparison->items), compare_items);
+                qsort(comparison->items,
+                      comparison->n,
+                      sizeof(*comparison->items),
+                      comparison->metric == COMPARISON_HEAP ? compare_heaps : compare_items);
                 trace_map_clear(&comparison->places); /* they are elsewhere now */
         }
         put_conditions(answer, comparison);

@@ -21,6 +21,7 @@ typedef enum ComparisonMetric {
         COMPARISON_P99,   /* likewise */
         COMPARISON_TOTAL, /* ns of slices for each second */
         COMPARISON_CPU,   /* ns of CPU time for each second, by program */
+        COMPARISON_HEAP,  /* bytes that heaps have in use at the end, by call stack */
 } ComparisonMetric;
 
 /* What of a recording is compared. */
@@ -59,7 +60,11 @@ int comparison_add(Comparison *comparison,
                    const TraceStore *store,
                    const ComparisonPart *part);
 
-extern const AnswerDef answer_diff;
+extern const AnswerDef answer_diff;      /* of times */
+extern const AnswerDef answer_diff_heap; /* of bytes, with a column more */
+
+/* The one of these that answers by this metric. */
+const AnswerDef *comparison_def(ComparisonMetric metric);
 
 enum {
         DIFF_FACT_A,
@@ -90,9 +95,10 @@ enum {
         DIFF_COLUMN_VERDICT,
         DIFF_COLUMN_N_A,
         DIFF_COLUMN_N_B,
+        DIFF_COLUMN_GROWTH, /* of heaps only */
 };
 
-/* Rows with what changed first. 0, or -ENOMEM. */
+/* Rows with what changed first; of heaps, with what grew the most. 0, or -ENOMEM. */
 int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret);
 
 /* By how much the median of a name changed: 0.1 for 10 % more. False: it is not on both sides. */

@@ -480,15 +480,16 @@ static const struct {
         const AnswerDef *def;
         void (*say)(GString *out, const Answer *answer);
 } rows[] = {
-        { &answer_cpu, say_cpu },       { &answer_slice, say_slice },
-        { &answer_wakers, say_wakers }, { &answer_slowest, say_slowest },
-        { &answer_times, say_times },   { &answer_repeats, say_repeats },
-        { &answer_waits, say_waits },   { &answer_wakeups, say_wakeups },
-        { &answer_disk, say_disk },     { &answer_interrupts, say_interrupts },
-        { &answer_memory, say_memory }, { &answer_journal, say_journal },
-        { &answer_bus, say_bus },       { &answer_functions, say_functions },
-        { &answer_sleeps, say_sleeps }, { &answer_losses, say_losses },
-        { &answer_grows, say_grows },   { &answer_diff, say_diff },
+        { &answer_cpu, say_cpu },        { &answer_slice, say_slice },
+        { &answer_wakers, say_wakers },  { &answer_slowest, say_slowest },
+        { &answer_times, say_times },    { &answer_repeats, say_repeats },
+        { &answer_waits, say_waits },    { &answer_wakeups, say_wakeups },
+        { &answer_disk, say_disk },      { &answer_interrupts, say_interrupts },
+        { &answer_memory, say_memory },  { &answer_journal, say_journal },
+        { &answer_bus, say_bus },        { &answer_functions, say_functions },
+        { &answer_sleeps, say_sleeps },  { &answer_losses, say_losses },
+        { &answer_grows, say_grows },    { &answer_diff, say_diff },
+        { &answer_diff_heap, say_diff },
 };
 
 char *answer_sentences(const Answer *answer) {

@@ -14,7 +14,7 @@
 
 #define ROWS_MAX 20
 
-static const ComparisonMetric metrics[] = { COMPARISON_P50, COMPARISON_CPU };
+static const ComparisonMetric metrics[] = { COMPARISON_P50, COMPARISON_CPU, COMPARISON_HEAP };
 
 typedef struct Pair {
         TraceFiles files[REPORT_SIDES]; /* the first of each side */
@@ -56,7 +56,7 @@ static ExitStatus load(TraceFiles *files, Query **ret_query, const char *path, u
 static ExitStatus add_more(Pair *pair, unsigned side, const char *path) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
-        ExitStatus status = load(&files, &query, path, answer_diff.parts);
+        ExitStatus status = load(&files, &query, path, answer_diff_heap.parts);
 
         return status ? status : compare(pair, side, query_store(query));
 }

@@ -25,7 +25,7 @@ static int arg_top = TOP_DEFAULT;
 static const GOptionEntry entries[] = {
         ANSWER_RANGE_OPTIONS(arg_ranges[0]),
         { "metric", 0, 0, G_OPTION_ARG_STRING, &arg_metric,
-          N_("compare p50 (default), p99 or total of slices, or cpu of programs"), N_("WHAT") },
+          N_("compare p50 (default), p99 or total of slices, cpu of programs, or what heaps hold"), N_("WHAT") },
         { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("only this name"), N_("NAME") },
         { "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_fail_if,
           N_("exit with status 10 if a name changed by more: 'frame +10%'"), N_("CHANGE") },
@@ -43,6 +43,7 @@ static const GOptionEntry entries_b[] = {
 
 static const char *const metrics[] = {
         [COMPARISON_P50] = "p50", [COMPARISON_P99] = "p99", [COMPARISON_TOTAL] = "total", [COMPARISON_CPU] = "cpu",
+        [COMPARISON_HEAP] = "heap",
 };
 /* clang-format on */
 
@@ -107,7 +108,8 @@ add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOp
         _cleanup_(query_freep) Query *query = NULL;
         g_autofree char *recording = g_canonicalize_filename(*path, NULL);
         ComparisonPart part = { .recording = recording };
-        ExitStatus status = trace_files_load(&files, &query, path, 1, answer_diff.parts, options);
+        ExitStatus status = trace_files_load(
+                &files, &query, path, 1, comparison_def(comparison->metric)->parts, options);
         int r;
 
         if (!status)

@@ -138,6 +138,7 @@ static void put_answer(Table *table, const Answer *answer, const char *title) {
 static const char *const titles[] = {
         N_("How long slices usually took, by name; a value leads to the longest one"),
         N_("CPU time for each second, by program"),
+        N_("What heaps hold at the end, by call stack"),
 };
 
 static void put_all(Table *table) {
