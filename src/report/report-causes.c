@@ -18,12 +18,16 @@
 #include "answers/answer-states.h"
 #include "answers/answer-time.h"
 #include "shared/text.h"
+#include "trace/trace-heap.h"
 #include "trace/trace-map.h"
+#include "trace/trace-stack-text.h"
 
 #define SLOWEST_SHOWN       3  /* names */
 #define SLOWEST_ASKED       12 /* of which those inside of others are left out */
 #define RECURRING_MIN       10
 #define MACHINE_ANSWER_ROWS 1
+#define HEAP_ROWS           5
+#define HEAP_FRAMES         8u
 
 static AnswerQuestion question_of(const ReportSentences *sentences, size_t n_rows_max) {
         AnswerQuestion question = { .store = sentences->content->store, .n_rows_max = n_rows_max };
@@ -379,6 +383,101 @@ void report_machine_answers(ReportSentences *sentences) {
         report_list_begin(sentences, N_("What the machine did"));
         for (size_t i = 0; i < ARRAY_SIZE(defs); i++)
                 put_machine_answer(sentences, defs[i]);
+        report_list_end(sentences);
+}
+
+/*
+ * Heaps
+ */
+
+static const char *format_bytes(char *buffer, int64_t n_bytes) {
+        return text_format_size(buffer, (uint64_t)MAX(n_bytes, INT64_C(0)));
+}
+
+/* Rows begin with those that grew the most. */
+static void put_growth(ReportSentences *sentences, const Answer *answer, size_t row) {
+        const AnswerValue *who = answer_cell(answer, row, GROWS_COLUMN_WHO),
+                          *growth = answer_cell(answer, row, GROWS_COLUMN_GROWTH),
+                          *left = answer_cell(answer, row, GROWS_COLUMN_LEFT),
+                          *stack = answer_cell(answer, row, GROWS_COLUMN_STACK);
+        const char *name = who->text ? who->text : "?", *at = stack->text ? stack->text : "?";
+        char text[REPORT_SENTENCE_BYTES], size[TEXT_SIZE_BYTES];
+
+        if (growth->number > 0)
+                snprintf(text,
+                         sizeof(text),
+                         report_translated(sentences, N_("%s has %s more in use from %s.")),
+                         name,
+                         format_bytes(size, growth->number),
+                         at);
+        else if (left->number > 0)
+                snprintf(text,
+                         sizeof(text),
+                         report_translated(sentences, N_("%s did not free %s from %s.")),
+                         name,
+                         format_bytes(size, left->number),
+                         at);
+        else
+                return;
+        report_item(sentences, text, NULL);
+}
+
+static int64_t freed_soon(const ReportSentences *sentences, uint32_t row) {
+        return trace_table_i64(&sentences->content->store->tables[TRACE_TABLE_HEAP_SITE],
+                               HEAP_SITE_SUMS + TRACE_HEAP_FREED_SOON,
+                               row);
+}
+
+static void put_churn(ReportSentences *sentences, uint32_t row) {
+        const TraceStore *store = sentences->content->store;
+        const TraceTable *sites = &store->tables[TRACE_TABLE_HEAP_SITE];
+        const TraceTable *processes = &store->tables[TRACE_TABLE_PROCESS];
+        const uint32_t upid = trace_table_get(sites, HEAP_SITE_UPID, row);
+        _cleanup_(freep) char *name =
+                upid < processes->n
+                        ? report_name_of(sentences, trace_table_get(processes, PROCESS_NAME, upid))
+                        : NULL;
+        _cleanup_(freep) char *stack = trace_stack_text(
+                store, trace_table_get(sites, HEAP_SITE_CALLSITE, row), HEAP_FRAMES, false);
+        char text[REPORT_SENTENCE_BYTES], size[TEXT_SIZE_BYTES];
+
+        snprintf(text,
+                 sizeof(text),
+                 report_translated(sentences,
+                                   N_("%s freed %s within 10 ms of allocating it, from %s.")),
+                 name ? name : "?",
+                 format_bytes(size, freed_soon(sentences, row)),
+                 stack ? stack : "?");
+        report_item(sentences, text, NULL);
+}
+
+static void put_most_churn(ReportSentences *sentences) {
+        const TraceTable *sites = &sentences->content->store->tables[TRACE_TABLE_HEAP_SITE];
+        uint32_t most = TRACE_NONE;
+
+        for (uint32_t row = 0; row < sites->n; row++)
+                if (freed_soon(sentences, row) >
+                    (most == TRACE_NONE ? 0 : freed_soon(sentences, most)))
+                        most = row;
+        if (most != TRACE_NONE)
+                put_churn(sentences, most);
+}
+
+void report_heap_answers(ReportSentences *sentences) {
+        const AnswerQuestion question = question_of(sentences, HEAP_ROWS);
+        _cleanup_(answer_freep) Answer *answer = NULL;
+
+        if (!sentences->tell || sentences->content->store->tables[TRACE_TABLE_HEAP_SITE].n == 0)
+                return;
+        answer = ask(sentences, &answer_grows, &question);
+        if (!answer)
+                return;
+        report_list_begin(sentences, N_("What programs have on their heaps"));
+        put_told(sentences, answer, NULL);
+        report_item_end(sentences);
+        for (size_t row = 0; row < answer->n_rows; row++)
+                put_growth(sentences, answer, row);
+        put_most_churn(sentences);
         report_list_end(sentences);
 }
 

@@ -16,5 +16,8 @@ void report_slowest(ReportSentences *sentences);
 /* Lists of what the machine's threads waited for and who grew. */
 void report_machine_answers(ReportSentences *sentences);
 
+/* A list of where programs' heaps grew, what they did not free, and what they freed at once. */
+void report_heap_answers(ReportSentences *sentences);
+
 /* What was lost, and what that means. */
 void report_losses(ReportSentences *sentences);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "report/report-heaps.h"
 #include "report/report-json.h"
 #include "report/report-stacks.h"
 
@@ -26,6 +27,7 @@ typedef struct Writer {
         uint32_t *used;  /* the other way round */
         size_t n_used;
         ReportStacks stacks;
+        ReportHeaps heaps;
         uint32_t *first_track; /* by thread: its first track */
         uint32_t *next_track;  /* by track: the next one of the same thread */
         size_t n_lanes, n_left_out;
@@ -303,7 +305,71 @@ static void put_processes(Writer *writer) {
         report_json_end(&writer->json, ']');
 }
 
-/* After the lanes, as these say which stacks there are: pairs of a caller and a name. */
+/*
+ * Heaps
+ */
+
+static void put_change(Writer *writer, const ReportHeapChange *change) {
+        ReportJson *json = &writer->json;
+
+        report_json_number(json, NULL, report_stacks_number(&writer->stacks, change->callsite));
+        report_json_number(
+                json,
+                NULL,
+                (int64_t)((uint64_t)change->at_ns - (uint64_t)writer->content->start_ns));
+        report_json_number(json, NULL, change->n_bytes);
+}
+
+static void put_sums(Writer *writer, const ReportHeapSite *site) {
+        ReportJson *json = &writer->json;
+
+        report_json_number(json, NULL, report_stacks_number(&writer->stacks, site->callsite));
+        report_json_number(json, NULL, site->allocated);
+        report_json_number(json, NULL, site->at_peak);
+        report_json_number(json, NULL, site->freed_soon);
+}
+
+/* Of a heap without changes, as when all its sums are 0. */
+static bool is_before(const ReportHeapSite *site, uint32_t upid, uint32_t heap) {
+        return site->upid < upid || (site->upid == upid && site->heap < heap);
+}
+
+/* The heap that begins with this change, with the sites from *site on that are its. Returns the change behind it. */
+static size_t put_heap(Writer *writer, size_t change, size_t *site) {
+        const ReportHeaps *heaps = &writer->heaps;
+        const uint32_t upid = heaps->changes[change].upid, heap = heaps->changes[change].heap;
+
+        report_json_begin(&writer->json, NULL, '{');
+        report_json_number(&writer->json, "upid", upid == TRACE_NONE ? -1 : (int64_t)upid);
+        report_json_text(&writer->json, "name", text_of(writer, heap), REPORT_NAME_BYTES_MAX);
+        report_json_begin(&writer->json, "changes", '[');
+        for (; change < heaps->n_changes && heaps->changes[change].upid == upid &&
+               heaps->changes[change].heap == heap;
+             change++)
+                put_change(writer, &heaps->changes[change]);
+        report_json_end(&writer->json, ']');
+        report_json_begin(&writer->json, "sums", '[');
+        while (*site < heaps->n_sites && is_before(&heaps->sites[*site], upid, heap))
+                (*site)++;
+        for (; *site < heaps->n_sites && heaps->sites[*site].upid == upid &&
+               heaps->sites[*site].heap == heap;
+             (*site)++)
+                put_sums(writer, &heaps->sites[*site]);
+        report_json_end(&writer->json, ']');
+        report_json_end(&writer->json, '}');
+        return change;
+}
+
+static void put_heaps(Writer *writer) {
+        size_t site = 0;
+
+        report_json_begin(&writer->json, "heaps", '[');
+        for (size_t change = 0; change < writer->heaps.n_changes;)
+                change = put_heap(writer, change, &site);
+        report_json_end(&writer->json, ']');
+}
+
+/* After the lanes and heaps, as these say which stacks there are: pairs of a caller and a name. */
 static void put_stacks(Writer *writer) {
         report_json_begin(&writer->json, "stacks", '[');
         for (size_t i = 0; i < writer->stacks.n; i++) {
@@ -414,6 +480,7 @@ static void put_head(Writer *writer, const char *title, int64_t from_ns, int64_t
         for (size_t i = 0; i < content->groups.n; i++)
                 put_group(writer, &content->groups.groups[i]);
         report_json_end(&writer->json, ']');
+        put_heaps(writer);
         put_stacks(writer);
         put_flows(writer);
         put_names(writer);
@@ -477,6 +544,8 @@ int report_data_make(Bytes *ret,
         };
         int r = report_stacks_init(&writer.stacks, content->store);
 
+        if (r == 0)
+                r = report_heaps_init(&writer.heaps, content->store);
         if (r == 0 && !(writer.names && writer.used && writer.first_track && writer.next_track))
                 r = -ENOMEM;
         if (r == 0) {
@@ -488,6 +557,7 @@ int report_data_make(Bytes *ret,
                 bytes_deinit(&writer.columns[i]);
         bytes_deinit(&writer.json.bytes);
         report_stacks_deinit(&writer.stacks);
+        report_heaps_deinit(&writer.heaps);
         free(writer.names);
         free(writer.used);
         free(writer.first_track);

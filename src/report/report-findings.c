@@ -210,6 +210,7 @@ int report_findings(Bytes *page,
         report_losses(&sentences);
         put_slices(&sentences);
         put_programs(&sentences);
+        report_heap_answers(&sentences);
         report_machine_answers(&sentences);
         return sentences.error;
 }

@@ -177,6 +177,35 @@ SAMPLES = """
     WHERE up.id IS NULL AND s.utid <> 0"""
 
 
+HEAP_STACKS = SAMPLES.split("SELECT t.tid", maxsplit=1)[0].replace("perf_sample", "heap_site")
+HEAP_SUMS = HEAP_STACKS + """
+    SELECT p.pid, s.heap_name, allocated, at_peak, freed_soon, names FROM up JOIN heap_site s ON s.id = sample
+    JOIN process p USING (upid) WHERE up.id IS NULL"""
+HEAP_CHANGES = """
+    SELECT p.pid, a.heap_name, a.ts, sum(a.size) FROM heap_profile_allocation a JOIN process p USING (upid)
+    GROUP BY 1, 2, 3"""
+
+
+def groups_of(values, width):
+    return (values[i : i + width] for i in range(0, len(values), width))
+
+
+def check_heaps(desktrace, trace, page):
+    pids = {group["upid"]: group["pid"] for group in page.head["groups"] if "upid" in group}
+    changes, sums = collections.Counter(), []
+    for heap in page.head["heaps"]:
+        owner = (pids[heap["upid"]], heap["name"])
+        for _, at, size in groups_of(heap["changes"], 3):
+            changes[(*owner, page.head["start"] + at)] += size
+        for stack, *totals in groups_of(heap["sums"], 4):
+            sums.append((*owner, *totals, "|".join(page.stack(stack))))
+    rows = ask(desktrace, trace, HEAP_CHANGES)
+    compare("changes of heaps", [(int(row[0]), row[1], *map(int, row[2:])) for row in rows],
+            [(*key, size) for key, size in changes.items()])
+    rows = ask(desktrace, trace, HEAP_SUMS)
+    compare("sums of heaps", [(int(row[0]), row[1], *map(int, row[2:5]), cut_all(row[5])) for row in rows], sums)
+
+
 def main(desktrace, trace, path):
     page = Page(path)
     page.check_policy()
@@ -198,6 +227,7 @@ def main(desktrace, trace, path):
     compare("flows", [tuple(map(int, row)) for row in rows], page.flows)
     rows = ask(desktrace, trace, SAMPLES)
     compare("samples", [(int(row[0]), int(row[1]), cut_all(row[2])) for row in rows], page.rows["samples"])
+    check_heaps(desktrace, trace, page)
     rows = ask(desktrace, trace, "SELECT s.ts, p.pid FROM process_slice s JOIN process p USING (upid)")
     wanted = collections.Counter((int(ts), int(pid)) for ts, pid in rows)
     wanted.subtract((row[2], row[5]) for row in page.rows["slices"])

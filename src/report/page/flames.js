@@ -7,6 +7,7 @@ const FLAME_HEIGHT = 20;
 const FLAME_LEVELS = 80;
 const FLAME_NARROWEST = 0.002;
 const FLAME_SMALLEST = 1e-4; // of the time that is shown: what of a lane's slices is less, is not told apart
+const FLAME_HEAPS = [["heapInUse", "in use"], ["heapGrew", "grew"], ["heapPeak", 2], ["heapAllocated", 1], ["heapSoon", 3]];
 const FLAME_WAIT = 300; // milliseconds without a movement until it is made again
 
 class Flame {
@@ -35,16 +36,42 @@ class FlameSource {
   kinds() {
     const has = (kind) => this.lanes.data.groups.some((group) => group.lanes.some((lane) => lane.kind === kind));
     const kinds = [["samples", this.words.flameStacks], ["cpu", this.words.flameCpu], ["slices", this.words.flameSlices], ["states", this.words.flameWaits]];
-    return kinds.filter(([kind]) => has(kind));
+    const heaps = this.lanes.data.heaps.length ? FLAME_HEAPS.map(([kind]) => [kind, this.words[kind]]) : [];
+    return [...kinds.filter(([kind]) => has(kind)), ...heaps];
+  }
+
+  isHeap(kind) {
+    return FLAME_HEAPS.some(([one]) => one === kind);
   }
 
   make(kind, from, to, wanted) {
     const root = new Flame("", null);
+    const what = FLAME_HEAPS.find(([one]) => one === kind)?.[1];
+    if (what) for (const heap of this.lanes.data.heaps) if (!wanted || heap.upid === wanted.upid) this.addHeap(root, heap, what, from, to);
     for (const group of this.lanes.data.groups)
       for (const lane of group.lanes)
         if (lane.kind === kind && (!wanted || kind === "cpu" || group === wanted)) this.add(root, lane, from, to, wanted);
     for (const child of root.children.values()) root.total += child.total;
     return root;
+  }
+
+  // What is in use where the picture ends, what of it is new in the picture, or a sum of the whole recording.
+  addHeap(root, heap, what, from, to) {
+    if (typeof what === "number") {
+      for (let i = 0; i < heap.sums.length; i += 4) this.sums.add(heap.sums[i], heap.sums[i + what]);
+    } else {
+      for (let i = 0; i < heap.changes.length && heap.changes[i + 1] <= to; i += 3)
+        if (what === "in use" || heap.changes[i + 1] > from) this.sums.add(heap.changes[i], heap.changes[i + 2]);
+    }
+    const group = this.lanes.data.groups.find((one) => one.upid === heap.upid);
+    this.sums.take((stack, sum) => {
+      if (sum <= 0) return;
+      let node = root;
+      for (const name of [group ? this.lanes.nameOfGroup(group) : "?", heap.name, ...this.lanes.stackOf(stack)]) {
+        node = node.child(name);
+        node.total += sum;
+      }
+    });
   }
 
   add(root, lane, from, to, wanted) {
@@ -190,7 +217,7 @@ class Flames {
     for (const [kind, text] of this.source.kinds()) this.option(this.kind, kind, text);
     this.option(this.program, "", this.page.words.allPrograms);
     for (const group of data.groups)
-      if (group.upid !== undefined && group.lanes.length) this.option(this.program, group.index, this.page.lanes.nameOfGroup(group));
+      if (group.upid !== undefined && (group.lanes.length || data.heaps.some((heap) => heap.upid === group.upid))) this.option(this.program, group.index, this.page.lanes.nameOfGroup(group));
     if (!this.kind.options.length) this.page.get("flame-section").hidden = true;
     else this.later();
   }
@@ -220,6 +247,7 @@ class Flames {
   }
 
   amount(total) {
+    if (this.source.isHeap(this.kind.value)) return formatValue(total, "bytes");
     return this.kind.value === "samples" ? `${total} ${this.page.words.samples}` : formatTime(total);
   }
 
