@@ -5,25 +5,38 @@
  * Heap command: what a program is started with so that its heap can be recorded
  *
  * The library that counts allocations is loaded into the command before all others, and into what the command starts.
+ * An app of Flatpak gets it inside of its sandbox, and "flatpak" itself does not: it makes namespaces, for which it
+ * must have one thread. Without a command those programs are recorded that have the library already.
  */
 
 #include <stdint.h>
 
 #include "client/exit-status.h"
 #include "client/process.h"
+#include "client/record-request.h"
 
 #define HEAP_INTERVAL_DEFAULT 32768u
 #define HEAP_INTERVAL_MAX     (UINT64_C(1) << 40)
 
 typedef struct HeapCommand {
-        char *preload;  /* $LD_PRELOAD; NULL: the heap is not recorded */
-        char *interval; /* $DESKTRACE_HEAP */
+        char *preload;     /* $LD_PRELOAD; NULL: nothing is loaded into the command itself */
+        char *interval;    /* $DESKTRACE_HEAP; NULL: no command's heap is recorded */
+        char *app_preload; /* $LD_PRELOAD in a sandbox of Flatpak; NULL: the command is none */
+        char *app_folder;  /* which has to be shown to it; NULL: the system's is enough */
 } HeapCommand;
 
 void heap_command_deinit(HeapCommand *command);
 
-/* "", or a size such as "32K": bytes for each sample. Reports errors. */
-ExitStatus heap_command_parse(uint64_t *ret_interval, const char *text);
+/* What --heap says: "", or a size such as "32K": bytes for each sample. `command` may be NULL. Reports errors, one of
+ * which is that the library cannot be loaded into the command. */
+ExitStatus heap_command_build(HeapCommand *ret,
+                              RecordRequest *request,
+                              const char *option,
+                              const char *const *command,
+                              bool is_standalone);
 
-/* For a program, argv[0] of a command. Reports errors, one of which is that it cannot be loaded into that. */
-ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval, const char *program);
+/* The command to start, with its variables as options of "flatpak run" if it is that; NULL: there is none. To be freed
+ * with g_strfreev(). */
+char **heap_command_line(const HeapCommand *heap,
+                         const char *const *command,
+                         const ProcessVariable *variables);

@@ -17,9 +17,10 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-#define INTERPRETERS_MAX 5u /* scripts that run scripts; the kernel has one less */
-#define HEAD_BYTES       256u
-#define SEGMENTS_MAX     128u
+#define INTERPRETERS_MAX  5u /* scripts that run scripts; the kernel has one less */
+#define HEAD_BYTES        256u
+#define SEGMENTS_MAX      128u
+#define INTERPRETER_BYTES 256u
 
 #define NATIVE_CLASS (sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32)
 
@@ -70,20 +71,35 @@ static bool is_linker(const char *path) {
         return g_str_has_prefix(base, "ld-") || g_str_has_prefix(base, "ld.so");
 }
 
-/* One that asks for no dynamic linker. What cannot be read is left to those who start it. */
-static bool is_static(const Head *head, int fd) {
+typedef struct Interpreter {
+        bool is_known;                /* the file could be read */
+        char path[INTERPRETER_BYTES]; /* "": it asks for no dynamic linker */
+} Interpreter;
+
+static void read_interpreter(Interpreter *ret, int fd, const ElfW(Phdr) * segment) {
+        const size_t n = MIN((size_t)segment->p_filesz, sizeof(ret->path) - 1);
+        const ssize_t n_read = pread(fd, ret->path, n, (off_t)segment->p_offset);
+
+        if (n_read <= 0)
+                memcpy(ret->path, "?", sizeof("?"));
+}
+
+/* The dynamic linker that a program asks for. What cannot be read is left to those who start it. */
+static Interpreter find_interpreter(const Head *head, int fd) {
         ElfW(Phdr) segments[SEGMENTS_MAX];
         const size_t n = MIN((size_t)head->elf.e_phnum, (size_t)SEGMENTS_MAX);
         const ssize_t n_bytes = (ssize_t)(n * sizeof(*segments));
+        Interpreter interpreter = { 0 };
 
         if (head->elf.e_ident[EI_CLASS] != NATIVE_CLASS || n == 0 ||
             head->elf.e_phentsize != sizeof(*segments) ||
             pread(fd, segments, (size_t)n_bytes, (off_t)head->elf.e_phoff) != n_bytes)
-                return false;
+                return interpreter;
+        interpreter.is_known = true;
         for (size_t i = 0; i < n; i++)
                 if (segments[i].p_type == PT_INTERP)
-                        return false;
-        return true;
+                        read_interpreter(&interpreter, fd, &segments[i]);
+        return interpreter;
 }
 
 /* What the kernel would not heed. */
@@ -110,43 +126,47 @@ static const char *other_privileges(const char *path) {
 }
 
 /* Also of one that nobody may read. */
-static ExitStatus check_privileges(const char *path, const char *clean) {
+static char *privileges_refusal(const char *path, const char *clean) {
         const char *privileges = other_privileges(path);
 
         if (!privileges)
-                return STATUS_OK;
-        say_error(_("%s runs with other privileges than yours (%s): nothing can be loaded into it, "
-                    "so its heap cannot be recorded"),
-                  clean,
-                  privileges);
-        return STATUS_FAILED;
+                return NULL;
+        return g_strdup_printf(_("%s runs with other privileges than yours (%s): nothing can be "
+                                 "loaded into it, so its heap cannot be recorded"),
+                               clean,
+                               privileges);
 }
 
-static ExitStatus
-check_elf(const char *path, const char *clean, const Head *head, int fd, const char *library) {
+static char *
+elf_refusal(const char *path, const char *clean, const Head *head, int fd, const char *library) {
+        const Interpreter interpreter = find_interpreter(head, fd);
         _cleanup_(fd_closep) int library_fd = -1;
         Head of_library;
 
         library_fd = open_head(&of_library, library);
         if (library_fd >= 0 && is_elf(&of_library) && !is_of_same_kind(head, &of_library))
-                say_error(_("%s is for another kind of processor, or of another ELF class, than "
-                            "%s, which therefore cannot be loaded into it"),
-                          clean,
-                          library);
-        else if (is_static(head, fd) && !is_linker(path))
-                say_error(_("%s is linked statically: nothing can be loaded into it, so its heap "
-                            "cannot be recorded"),
-                          clean);
-        else
-                return check_privileges(path, clean);
-        return STATUS_FAILED;
+                return g_strdup_printf(
+                        _("%s is for another kind of processor, or of another ELF "
+                          "class, than %s, which therefore cannot be loaded into it"),
+                        clean,
+                        library);
+        if (interpreter.is_known && !*interpreter.path && !is_linker(path))
+                return g_strdup_printf(_("%s is linked statically: nothing can be loaded into it, "
+                                         "so its heap cannot be recorded"),
+                                       clean);
+        if (strstr(interpreter.path, "/ld-musl-"))
+                return g_strdup_printf(_("%s has another C library (musl) than %s, which therefore "
+                                         "cannot be loaded into it"),
+                                       clean,
+                                       library);
+        return privileges_refusal(path, clean);
 }
 
 /* A script's own privileges count for nothing. */
-ExitStatus heap_program_check(const char *name, const char *library) {
-        g_autofree char *path = g_find_program_in_path(name);
+char *heap_program_refusal(const char *program, const char *library) {
+        g_autofree char *path = g_strdup(program);
 
-        for (unsigned i = 0; path && i < INTERPRETERS_MAX; i++) {
+        for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
                 g_autofree char *clean = say_clean(path, strlen(path));
                 _cleanup_(fd_closep) int fd = -1;
                 char *interpreter;
@@ -154,12 +174,24 @@ ExitStatus heap_program_check(const char *name, const char *library) {
 
                 fd = open_head(&head, path);
                 if (fd < 0)
-                        return check_privileges(path, clean);
+                        return privileges_refusal(path, clean);
                 if (is_elf(&head))
-                        return check_elf(path, clean, &head, fd, library);
+                        return elf_refusal(path, clean, &head, fd, library);
                 interpreter = interpreter_of(&head);
+                if (!interpreter)
+                        return NULL;
                 g_free(path);
                 path = interpreter;
         }
-        return STATUS_OK;
+        return NULL;
+}
+
+ExitStatus heap_program_check(const char *name, const char *library) {
+        g_autofree char *path = g_find_program_in_path(name);
+        g_autofree char *refusal = path ? heap_program_refusal(path, library) : NULL;
+
+        if (!refusal)
+                return STATUS_OK;
+        say_error("%s", refusal);
+        return STATUS_FAILED;
 }

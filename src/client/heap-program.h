@@ -11,5 +11,8 @@
 
 #include "client/exit-status.h"
 
+/* Why not, in a sentence; NULL: it can be. */
+char *heap_program_refusal(const char *path, const char *library);
+
 /* argv[0] of a command. Reports errors; a program that is not found is left to those who start it. */
 ExitStatus heap_program_check(const char *name, const char *library);

@@ -54,6 +54,11 @@ static void report_missing(const TraceReport *report, bool may_have_events) {
                         fputs(_("Nothing that ran uses Desktrace or Perfetto's SDK: there are no "
                                 "events of programs.\n"),
                               stderr);
+                else if (streq(source->source, TRACING_HEAP_SOURCE))
+                        fputs(_("No program that ran has libdesktrace-heap.so: start it with "
+                                "\"desktrace record --heap -- PROGRAM\"; \"desktrace doctor "
+                                "PROGRAM\" says more.\n"),
+                              stderr);
                 else
                         fprintf(stderr,
                                 _("Nothing that ran offers the data source '%s'.\n"),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/doctor-heap.h"
 #include "client/doctor-machine.h"
 #include "client/doctor-names.h"
 #include "client/doctor-points.h"
@@ -53,6 +54,32 @@ static void *gather_process(void *argument) {
         return process_facts_new(root, (pid_t)GPOINTER_TO_INT(argument));
 }
 
+/* The program, which may be running. */
+typedef struct HeapPatient {
+        char *program, *flatpak;
+        pid_t pid;
+} HeapPatient;
+
+static void *gather_heap(void *argument) {
+        HeapPatient *patient = argument;
+        _cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        HeapFacts *facts = heap_facts_new(root, patient->program, patient->pid, patient->flatpak);
+
+        g_free(patient->program);
+        g_free(patient->flatpak);
+        g_free(patient);
+        return facts;
+}
+
+static void check_heap(DoctorReport *report, const char *program, pid_t pid, const char *flatpak) {
+        HeapPatient *patient = g_new0(HeapPatient, 1);
+        _cleanup_(heap_facts_freep) HeapFacts *facts = NULL;
+
+        *patient = (HeapPatient){ g_strdup(program), g_strdup(flatpak), pid };
+        facts = doctor_within(DOCTOR_DEADLINE_S, gather_heap, patient);
+        heap_check(report, facts);
+}
+
 static void *gather_program(void *argument) {
         g_autofree char *path = argument;
         ProgramFacts *facts = g_new0(ProgramFacts, 1);
@@ -76,6 +103,8 @@ static void check_pid(const Patient *patient, pid_t pid) {
         };
 
         process_check(patient->report, facts, &service);
+        if (facts && facts->program && facts->state != 'Z')
+                check_heap(patient->report, facts->program, pid, facts->flatpak);
 }
 
 /* False: no process of that name is running. */
@@ -95,6 +124,8 @@ static void check_file(const Patient *patient, const char *path) {
                 return;
         facts = doctor_within(DOCTOR_DEADLINE_S, gather_program, g_strdup(path));
         program_check(patient->report, path, facts ? facts : &(ProgramFacts){ 0 });
+        if (facts && facts->is_readable)
+                check_heap(patient->report, absolute, 0, NULL);
 }
 
 static void check_name(const Patient *patient, const char *name) {

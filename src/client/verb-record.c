@@ -48,7 +48,8 @@ static const GOptionEntry entries[] = {
         { "stacks-at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_stacks_at,
           N_("record call stacks where EVENT happens: sleep, page-fault, or a kernel event"), N_("EVENT[:N]") },
         { "heap", 0, 0, G_OPTION_ARG_STRING, &arg_heap,
-          N_("also record what the command allocates, with one sample per SIZE (default: 32K)"), N_("SIZE") },
+          N_("also record what the command, or running programs with the library for it, allocate; one sample per SIZE "
+             "(default: 32K)"), N_("SIZE") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -266,22 +267,6 @@ static ExitStatus build_flight_recorder(Run *run) {
         return status;
 }
 
-/* Programs that run already are without the library. */
-static ExitStatus build_heap(Run *run) {
-        uint64_t interval;
-        ExitStatus status;
-
-        if (!run->invocation->command) {
-                say_error(_("--heap requires a command: allocations are seen from the start of a "
-                            "program on"));
-                return STATUS_USAGE;
-        }
-        status = heap_command_parse(&interval, arg_heap);
-        if (!status)
-                status = heap_command_prepare(&run->heap, interval, run->invocation->command[0]);
-        return status ? status : record_request_add_heap(&run->request, interval);
-}
-
 static ExitStatus build_request(Run *run) {
         ExitStatus status = check_combination(run);
         bool is_own;
@@ -296,7 +281,11 @@ static ExitStatus build_request(Run *run) {
         for (char **event = arg_stacks_at; !status && event && *event; event++)
                 status = record_request_add_stacks_at(&run->request, *event, is_own);
         if (!status && arg_heap)
-                status = build_heap(run);
+                status = heap_command_build(&run->heap,
+                                            &run->request,
+                                            arg_heap,
+                                            (const char *const *)run->invocation->command,
+                                            is_standalone(run));
         if (!status && arg_time)
                 status = record_request_set_duration(&run->request, arg_time);
         if (!status && arg_buffer)
@@ -489,12 +478,14 @@ static ExitStatus record(Run *run) {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
                 { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
                 { TRACING_ENV_STARTUP, startup, true },
-                { TRACING_ENV_WAIT, startup || run->heap.preload ? COMMAND_WAIT_MS : NULL, true },
+                { TRACING_ENV_WAIT, startup || run->heap.interval ? COMMAND_WAIT_MS : NULL, true },
                 { TRACING_ENV_PRELOAD, run->heap.preload, false },
                 { TRACING_ENV_HEAP, run->heap.interval, false },
                 { SYSPROF_ENV, command_fd, true },
                 { 0 },
         };
+        g_auto(GStrv) command = heap_command_line(
+                &run->heap, (const char *const *)run->invocation->command, variables);
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *start = NULL;
         const SnapshotWriterOptions snapshots = {
                 .invocation = run->invocation,
@@ -504,7 +495,7 @@ static ExitStatus record(Run *run) {
         };
         RecordingOptions options = {
                 .client = &run->client,
-                .command = (const char *const *)run->invocation->command,
+                .command = (const char *const *)command,
                 .command_variables = variables,
                 .owns_stdout = run->invocation->json != JSON_OFF || is_stdout(arg_output),
                 .socket = run->standalone.socket,

@@ -91,6 +91,27 @@ for kind in pid name; do
         gives 'and is not there' '^0$' sql stolen.pftrace 'SELECT count(*) FROM heap_site'
         ok "its own user gets it" sees $BOB got.pftrace $kind.pbtxt "$bobs"
 done
+# Programs that have the library are recorded while they run, and doctor knows which do.
+records_armed() {
+        local try status
+        for try in 1 2 3 4 5; do
+                status=0
+                as $ALICE "$DESKTRACE" record -p apps --heap=1 -t 500ms -f -o armed.pftrace >armed.out 2>&1 || status=$?
+                [ "$status" = 0 ] || [ "$status" = 6 ] || { cat armed.out; return 1; }
+                [ ! "$(pids_in armed.pftrace)" ] || return 0
+        done
+        echo "nothing is in any of $try recordings"
+        return 1
+}
+ok 'without a command, what is armed is recorded' records_armed
+gives 'of the own programs' "^\"?$alices\"?\$" pids_in armed.pftrace
+doctor() {
+        "$DESKTRACE" doctor --json=short "$@" || [ $? = 10 ]
+}
+gives 'doctor tells that it is armed' 'libdesktrace-heap.so is loaded into it' doctor "$alices"
+gives 'and of others what shows their growth, and how to arm them' \
+        '"desktrace record --stacks-at=page-fault -t 10s; desktrace record --heap -- .*LD_PRELOAD=' doctor $$
+
 # A recording without the service has the command alone.
 standalone() {
         local status=0

@@ -151,6 +151,9 @@ if what == "static":
     for at in range(offset, offset + n * size, size):
         if struct.unpack_from("=I", file, at) == (3,):
             struct.pack_into("=I", file, at, 0)
+elif what == "musl":
+    for name in (b"/lib64/ld-linux-x86-64.so.2", b"/lib/ld-linux-aarch64.so.1", b"/lib/ld-linux.so.2"):
+        file = file.replace(name, b"/lib/ld-musl-x.so".ljust(len(name), bytes(1)))
 elif what == "class":
     file[4] = 3 - file[4]
 elif what == "processor":
@@ -159,7 +162,7 @@ open(target, "wb").write(file)
 END
         chmod +x "$3"
 }
-for what in static class processor; do
+for what in static class processor musl; do
         ok "a program is changed: $what" change "$what" "$HEAP_SITES" "./of-$what"
 done
 printf '#!%s/of-static -x\necho ran\n' "$PWD" >script
@@ -176,8 +179,50 @@ exits 1 'so is a script of such a program' 'of-static is linked statically' refu
 exits 1 'one of another class of ELF' 'of-class is for another kind of processor, or of another ELF class' \
         refused ./of-class
 exits 1 'one for another processor' 'of-processor is for another kind of processor' refused ./of-processor
+exits 1 'one for another C library' 'of-musl has another C library \(musl\)' refused ./of-musl
 ok 'nothing is written then' nothing_is_there 'refused.pftrace*'
 exits 2 'a script of one that can be seen runs' 'Recorded' refused ./plain-script
+
+# Doctor tells the same of each, and how to begin.
+doctor() {
+        "$DESKTRACE" doctor --json=short "$@" || [ $? = 10 ]
+}
+gives 'doctor tells of one that is linked statically' 'heap.*of-static is linked statically' doctor ./of-static
+gives 'of another C library' 'heap.*of-musl has another C library' doctor ./of-musl
+gives 'and how others are recorded' "desktrace record --heap -- '[^']*/plain'" doctor ./plain
+cp "$HEAP_SITES" sanitized
+printf '__asan_init mi_malloc' >>sanitized
+gives 'which sanitizers' 'its heap cannot be recorded' doctor ./sanitized
+cp "$HEAP_SITES" pools
+printf 'jemalloc' >>pools
+gives 'and allocators of their own hinder' 'jemalloc may be a part of it' doctor ./pools
+without_library() {
+        DESKTRACE_HEAP_LIBRARY=/nowhere doctor "$@"
+}
+gives 'without the library that is what is said' 'libdesktrace-heap.so is not installed' without_library ./plain
+
+# An app of Flatpak gets all of it inside of its sandbox, and flatpak itself nothing. This one has no sandbox.
+cat >flatpak <<'END'
+#!/bin/sh
+[ -z "$LD_PRELOAD" ] || exit 9
+printf '%s\n' "$@" >flatpak-words
+shift 2
+while :; do
+        case $1 in
+        --env=*) export "${1#--env=}" ;;
+        --*) ;;
+        *) break ;;
+        esac
+        shift
+done
+exec "$HEAP_SITES" sites
+END
+chmod +x flatpak
+ok 'an app of Flatpak is recorded' record app.pftrace --heap=4K -- ./flatpak --user run --branch=stable org.example.App
+ok 'with what it allocates' about 10 12000000 of_site app.pftrace leak_site 'sum(allocated - freed)'
+gives 'it is shown the library' '^--filesystem=.*:ro$' cat flatpak-words
+gives 'and the socket of the recording' '^--filesystem=.*/native.sock$' cat flatpak-words
+gives 'its own options follow' '^--branch=stable$' cat flatpak-words
 
 # Privileges: the kernel must give them, and not to root, who has them.
 alice=$(id -u games)

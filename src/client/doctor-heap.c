@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "client/doctor-heap.h"
+
+#include <fcntl.h>
+#include <glib/gi18n.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/heap-program.h"
+#include "client/standalone.h"
+#include "shared/fd.h"
+
+#define TOPIC          "heap"
+#define MAPS_BYTES_MAX (16u << 20)
+
+/* Shows growth of memory, whichever allocator it is for. Nothing is loaded into any program for it. */
+#define BY_PAGE_FAULTS "desktrace record --stacks-at=page-fault -t 10s"
+
+/*
+ * Facts
+ */
+
+/* Words that are in a file only if the code is. */
+static void look_through(HeapFacts *facts, const void *data, size_t n) {
+        static const struct {
+                const char *word;
+                const char *allocator; /* NULL: a sanitizer */
+        } rows[] = {
+                { "__asan_init", NULL },
+                { "__tsan_init", NULL },
+                { "__msan_init", NULL },
+                { "jemalloc", "jemalloc" },
+                { "mi_malloc", "mimalloc" },
+                { "tcmalloc", "tcmalloc" },
+                { "PartitionAlloc", "PartitionAlloc" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                if (!memmem(data, n, rows[i].word, strlen(rows[i].word)))
+                        continue;
+                if (!rows[i].allocator)
+                        facts->has_sanitizer = true;
+                else if (!facts->allocator)
+                        facts->allocator = rows[i].allocator;
+        }
+}
+
+static void read_program(HeapFacts *facts, int root) {
+        _cleanup_(fd_closep) int fd = -1;
+        struct stat info;
+        void *data;
+        size_t n;
+
+        fd = openat(root, facts->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
+                return;
+        n = (size_t)MIN((uint64_t)info.st_size, PROCESS_PROGRAM_BYTES_MAX);
+        data = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+                return;
+        look_through(facts, data, n);
+        munmap(data, n);
+}
+
+static bool has_mapped(int root, pid_t pid, const char *library) {
+        g_autofree char *path = g_strdup_printf("proc/%d/maps", (int)pid);
+        _cleanup_(freep) char *text = NULL;
+
+        return fd_read_file(&text, NULL, root, path, MAPS_BYTES_MAX) >= 0 && strstr(text, library);
+}
+
+HeapFacts *heap_facts_new(int root, const char *program, pid_t pid, const char *flatpak) {
+        HeapFacts *facts = g_new0(HeapFacts, 1);
+        g_autofree char *library = standalone_heap_library();
+
+        facts->program = g_strdup(program);
+        facts->pid = pid;
+        facts->flatpak = g_strdup(flatpak);
+        facts->is_armed = pid > 0 && has_mapped(root, pid, "/libdesktrace-heap.so");
+        if (g_file_test(library, G_FILE_TEST_EXISTS))
+                facts->library = g_steal_pointer(&library);
+        if (facts->library && !flatpak)
+                facts->refusal = heap_program_refusal(program, facts->library);
+        read_program(facts, root);
+        return facts;
+}
+
+HeapFacts *heap_facts_free(HeapFacts *facts) {
+        if (!facts)
+                return NULL;
+        g_free(facts->program);
+        g_free(facts->library);
+        g_free(facts->refusal);
+        g_free(facts->flatpak);
+        g_free(facts);
+        return NULL;
+}
+
+/*
+ * What follows
+ */
+
+/* Growth first, as that needs nothing to be started again. */
+static char *remedy_of(const HeapFacts *facts) {
+        g_autofree char *name = g_shell_quote(facts->flatpak ?: facts->program);
+        g_autofree char *start = g_strdup_printf(
+                "desktrace record --heap -- %s%s", facts->flatpak ? "flatpak run " : "", name);
+
+        return facts->pid > 0 ? g_strconcat(BY_PAGE_FAULTS "; ", start, NULL)
+                              : g_steal_pointer(&start);
+}
+
+static void check_allocator(DoctorReport *report, const HeapFacts *facts) {
+        if (facts->has_sanitizer)
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           TOPIC,
+                           _("build it without a sanitizer"),
+                           _("it was built with a sanitizer, whose allocator has to be the first: "
+                             "its heap cannot be recorded"));
+        else if (facts->allocator)
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           TOPIC,
+                           BY_PAGE_FAULTS,
+                           _("%s may be a part of it: what it allocates there does not call "
+                             "malloc(), and is not seen"),
+                           facts->allocator);
+}
+
+static void check_start(DoctorReport *report, const HeapFacts *facts) {
+        g_autofree char *remedy = remedy_of(facts);
+
+        if (facts->pid > 0) {
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           TOPIC,
+                           remedy,
+                           _("page faults tell where its memory grows; who allocates is seen only "
+                             "if it is started with the library for that"));
+                doctor_add(report,
+                           DOCTOR_OK,
+                           TOPIC,
+                           NULL,
+                           _("LD_PRELOAD=%s in a file of ~/.config/environment.d arms all programs "
+                             "of your next session"),
+                           facts->library);
+        } else
+                doctor_add(report,
+                           DOCTOR_OK,
+                           TOPIC,
+                           remedy,
+                           _("its heap can be recorded, from its start on"));
+}
+
+void heap_check(DoctorReport *report, const HeapFacts *facts) {
+        if (!facts)
+                return;
+        if (facts->is_armed)
+                doctor_add(report,
+                           DOCTOR_OK,
+                           TOPIC,
+                           "desktrace record -p apps --heap -t 10s",
+                           _("libdesktrace-heap.so is loaded into it: its heap can be recorded "
+                             "now"));
+        else if (!facts->library)
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           TOPIC,
+                           BY_PAGE_FAULTS,
+                           _("libdesktrace-heap.so is not installed, so heaps cannot be recorded"));
+        else if (facts->refusal)
+                doctor_add(report, DOCTOR_NOTE, TOPIC, BY_PAGE_FAULTS, "%s", facts->refusal);
+        else if (!facts->has_sanitizer)
+                check_start(report, facts);
+        check_allocator(report, facts);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Doctor, heap: whether a program's heap can be recorded, and what shows its growth if not
+ */
+
+#include "client/doctor-process.h"
+
+typedef struct HeapFacts {
+        char *program; /* its file */
+        pid_t pid;     /* 0: it does not run */
+        char *library; /* what would be loaded into it; NULL: it is not installed */
+        char *refusal; /* why that cannot be, in a sentence; or NULL */
+        bool is_armed; /* it is loaded */
+        bool has_sanitizer;
+        const char *allocator; /* that is a part of the program, by name; or NULL */
+        char *flatpak;         /* its app, or NULL */
+} HeapFacts;
+
+/* Of a file (pid 0), or a process. */
+HeapFacts *heap_facts_new(int root, const char *program, pid_t pid, const char *flatpak);
+HeapFacts *heap_facts_free(HeapFacts *facts);
+DEFINE_CLEANUP(HeapFacts *, heap_facts_free)
+
+/* Pure. NULL: it could not be inspected in time. */
+void heap_check(DoctorReport *report, const HeapFacts *facts);
