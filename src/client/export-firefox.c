@@ -2,10 +2,12 @@
 
 #include "client/export-firefox.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "client/export-frames.h"
 #include "client/export-rows.h"
+#include "client/export-samples.h"
 #include "client/export-slices.h"
 #include "client/json-writer.h"
 
@@ -19,7 +21,7 @@ enum { NOTHING = -1 };
 
 typedef struct Sample {
         uint32_t utid, callsite;
-        int64_t ts;
+        int64_t ts, weight;
 } Sample;
 
 typedef struct Firefox {
@@ -76,12 +78,13 @@ static double to_ms(const Firefox *firefox, int64_t ts) {
         return ((double)ts - (double)firefox->export->zero) / 1e6;
 }
 
-/* utid, callsite, ts */
+/* utid, callsite, ts, weight */
 static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         Firefox *firefox = user_data;
         Sample sample = { export_column_id(row, 0),
                           export_column_id(row, 1),
-                          sqlite3_column_int64(row, 2) };
+                          sqlite3_column_int64(row, 2),
+                          sqlite3_column_int64(row, 3) };
 
         g_array_append_val(firefox->samples, sample);
         return 0;
@@ -93,12 +96,23 @@ static bool slice_key(const TraceStore *store, uint32_t row, uint64_t *ret) {
         return *ret != TRACE_NONE;
 }
 
+static int load_samples(Firefox *firefox) {
+        g_autofree char *sql = NULL;
+        int r = export_samples_choose(firefox->export);
+        char *samples;
+
+        if (r)
+                return r;
+        samples = export_samples_sql(firefox->export);
+        if (!samples)
+                return -ENOMEM;
+        sql = g_strconcat(
+                "SELECT utid, callsite_id, ts, weight FROM ", samples, " ORDER BY utid, ts", NULL);
+        sqlite3_free(samples);
+        return export_each(firefox->export, sql, take_sample, firefox);
+}
+
 static int firefox_load(Firefox *firefox) {
-        g_autofree char *range = export_range(firefox->export, "ts", "ts");
-        g_autofree char *sql = g_strconcat("SELECT utid, callsite_id, ts FROM perf_sample WHERE 1",
-                                           range,
-                                           " ORDER BY utid, ts",
-                                           NULL);
         int r = query_load(firefox->export->query,
                            TRACE_PART_THREADS | TRACE_PART_STACKS | TRACE_PART_EVENTS |
                                    TRACE_PART_ARGS);
@@ -106,7 +120,7 @@ static int firefox_load(Firefox *firefox) {
         if (r == 0)
                 r = export_frames_load(&firefox->frames, firefox->export);
         if (r == 0)
-                r = export_each(firefox->export, sql, take_sample, firefox);
+                r = load_samples(firefox);
         if (r)
                 return r;
         firefox->store = query_store(firefox->export->query);
@@ -309,11 +323,31 @@ static void put_libraries(Firefox *firefox, JsonWriter *writer) {
  * Threads
  */
 
+/* Time is in milliseconds here. What counts once has no weight. */
+static void put_weights(Firefox *firefox, JsonWriter *writer, guint first, guint end) {
+        const Export *export = firefox->export;
+
+        json_string(writer, "weightType", export->is_time ? "tracing-ms" : "samples");
+        if (g_strcmp0(export->source, EXPORT_SAMPLES_CPU) == 0) {
+                json_string(writer, "weight", NULL);
+                return;
+        }
+        json_begin_array(writer, "weight");
+        for (guint i = first; i < end; i++) {
+                int64_t weight = g_array_index(firefox->samples, Sample, i).weight;
+
+                if (export->is_time)
+                        json_double(writer, NULL, (double)weight / 1e6);
+                else
+                        json_int(writer, NULL, weight);
+        }
+        json_end_array(writer);
+}
+
 static void put_samples(Firefox *firefox, JsonWriter *writer, guint first, guint end) {
         json_begin_object(writer, "samples");
         json_uint(writer, "length", end - first);
-        json_string(writer, "weightType", "samples");
-        json_string(writer, "weight", NULL);
+        put_weights(firefox, writer, first, end);
         json_begin_array(writer, "stack");
         for (guint i = first; i < end; i++) {
                 uint32_t callsite = g_array_index(firefox->samples, Sample, i).callsite;

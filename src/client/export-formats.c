@@ -36,18 +36,18 @@
            "the journal, and call stacks.")
 
 static const ExportFormat formats[] = {
-        { "sqlite", CANNOT_SQLITE, true, true, false, export_sqlite },
-        { "csv", CANNOT_TABLES, false, true, false, export_csv },
-        { "jsonl", CANNOT_TABLES, false, true, false, export_jsonl },
-        { "parquet", CANNOT_TABLES, false, true, false, export_parquet },
-        { "chrome", CANNOT_CHROME, false, false, false, export_chrome },
-        { "folded", CANNOT_STACKS, false, false, false, export_folded },
-        { "off-cpu", CANNOT_OFF_CPU, false, false, false, export_off_cpu },
-        { "speedscope", CANNOT_STACKS, false, false, false, export_speedscope },
-        { "firefox", CANNOT_FIREFOX, false, false, false, export_firefox },
-        { "fleet", CANNOT_FLEET, true, true, true, export_fleet },
-        { "otlp", CANNOT_OTLP, false, false, false, export_otlp },
-        { "otlp-protobuf", CANNOT_OTLP, false, false, false, export_otlp_protobuf },
+        { "sqlite", CANNOT_SQLITE, true, true, false, false, export_sqlite },
+        { "csv", CANNOT_TABLES, false, true, false, false, export_csv },
+        { "jsonl", CANNOT_TABLES, false, true, false, false, export_jsonl },
+        { "parquet", CANNOT_TABLES, false, true, false, false, export_parquet },
+        { "chrome", CANNOT_CHROME, false, false, false, false, export_chrome },
+        { "folded", CANNOT_STACKS, false, false, false, true, export_folded },
+        { "off-cpu", CANNOT_OFF_CPU, false, false, false, false, export_off_cpu },
+        { "speedscope", CANNOT_STACKS, false, false, false, true, export_speedscope },
+        { "firefox", CANNOT_FIREFOX, false, false, false, true, export_firefox },
+        { "fleet", CANNOT_FLEET, true, true, true, false, export_fleet },
+        { "otlp", CANNOT_OTLP, false, false, false, false, export_otlp },
+        { "otlp-protobuf", CANNOT_OTLP, false, false, false, false, export_otlp_protobuf },
 };
 
 const ExportFormat *export_formats(size_t *ret_n) {

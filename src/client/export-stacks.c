@@ -6,6 +6,7 @@
 
 #include "client/export-frames.h"
 #include "client/export-rows.h"
+#include "client/export-samples.h"
 #include "client/json-writer.h"
 #include "trace/trace-store.h"
 
@@ -14,16 +15,40 @@ typedef struct Stacks {
         char *thread; /* of the profile that is being written */
         GString *samples, *weights;
         uint64_t n_samples; /* of it */
+        int64_t weight;     /* of these */
+        char *sql;          /* for the rows of samples */
         bool has_profiles;
 } Stacks;
 
 static void stacks_deinit(Stacks *stacks) {
         export_frames_deinit(&stacks->frames);
         g_free(stacks->thread);
+        g_free(stacks->sql);
         if (stacks->samples)
                 g_string_free(stacks->samples, TRUE);
         if (stacks->weights)
                 g_string_free(stacks->weights, TRUE);
+}
+
+/* `columns` FROM samples with a stack, their threads t and processes p, in the order that `rest` says. */
+static int stacks_load(Stacks *stacks, Export *export, const char *columns, const char *rest) {
+        int r = export_samples_choose(export);
+        char *samples;
+
+        if (r)
+                return r;
+        samples = export_samples_sql(export);
+        if (!samples)
+                return -ENOMEM;
+        stacks->sql = g_strconcat(columns,
+                                  " FROM ",
+                                  samples,
+                                  " s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON p.id = "
+                                  "t.upid WHERE s.callsite_id IS NOT NULL",
+                                  rest,
+                                  NULL);
+        sqlite3_free(samples);
+        return export_frames_load(&stacks->frames, export);
 }
 
 /*
@@ -63,18 +88,14 @@ static int take_folded(Export *export, sqlite3_stmt *row, void *user_data) {
 
 int export_folded(Export *export) {
         Stacks stacks = { 0 };
-        int r = export_frames_load(&stacks.frames, export);
-        g_autofree char *range = export_range(export, "s.ts", "s.ts");
-        g_autofree char *sql = g_strconcat(
-                "SELECT coalesce(p.name, t.name), coalesce(t.name, t.tid), s.callsite_id, count(*) "
-                "FROM perf_sample s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON "
-                "p.id = t.upid WHERE s.callsite_id IS NOT NULL",
-                range,
-                " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-                NULL);
+        int r = stacks_load(&stacks,
+                            export,
+                            "SELECT coalesce(p.name, t.name), coalesce(t.name, t.tid), "
+                            "s.callsite_id, sum(s.weight)",
+                            " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3");
 
         if (r == 0)
-                r = export_each(export, sql, take_folded, &stacks);
+                r = export_each(export, stacks.sql, take_folded, &stacks);
         stacks_deinit(&stacks);
         return r == 0 && export->n_rows == 0 ? EXPORT_E_NOTHING : r;
 }
@@ -162,11 +183,13 @@ static void end_profile(Export *export, Stacks *stacks) {
         if (!stacks->thread)
                 return;
         fputs(stacks->has_profiles ? ",\n{" : "\n{", export->stream);
-        fputs("\"type\":\"sampled\",\"unit\":\"none\",\"startValue\":0,\"name\":", export->stream);
+        fprintf(export->stream,
+                "\"type\":\"sampled\",\"unit\":\"%s\",\"startValue\":0,\"name\":",
+                export->is_time ? "nanoseconds" : "none");
         put_string(export->stream, stacks->thread);
         fprintf(export->stream,
-                ",\"endValue\":%llu,\"samples\":[%s],\"weights\":[%s]}",
-                (unsigned long long)stacks->n_samples,
+                ",\"endValue\":%lld,\"samples\":[%s],\"weights\":[%s]}",
+                (long long)stacks->weight,
                 stacks->samples->str,
                 stacks->weights->str);
         stacks->has_profiles = true;
@@ -176,16 +199,18 @@ static void end_profile(Export *export, Stacks *stacks) {
 static void begin_profile(Stacks *stacks, const char *thread) {
         stacks->thread = g_strdup(thread);
         stacks->n_samples = 0;
+        stacks->weight = 0;
         g_string_truncate(stacks->samples, 0);
         g_string_truncate(stacks->weights, 0);
 }
 
-/* thread, callsite */
+/* thread, callsite, weight */
 static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         Stacks *stacks = user_data;
         g_autofree char *thread = export_text(row, 0);
         uint32_t frames[EXPORT_DEPTH_MAX];
         size_t n = export_frames_walk(&stacks->frames, export_column_id(row, 1), frames);
+        long long weight = sqlite3_column_int64(row, 2);
 
         if (g_strcmp0(thread, stacks->thread) != 0) {
                 end_profile(export, stacks);
@@ -195,27 +220,24 @@ static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         while (n-- > 0)
                 g_string_append_printf(stacks->samples, n > 0 ? "%u," : "%u", frames[n]);
         g_string_append(stacks->samples, "]");
-        g_string_append(stacks->weights, stacks->n_samples++ > 0 ? ",1" : "1");
+        g_string_append_printf(
+                stacks->weights, "%s%lld", stacks->n_samples++ > 0 ? "," : "", weight);
+        stacks->weight += weight;
         export->n_rows++;
         return 0;
 }
 
 int export_speedscope(Export *export) {
         Stacks stacks = { .samples = g_string_new(NULL), .weights = g_string_new(NULL) };
-        int r = export_frames_load(&stacks.frames, export);
-        g_autofree char *range = export_range(export, "s.ts", "s.ts");
-        g_autofree char *sql = g_strconcat(
-                "SELECT coalesce(p.name || ' ', '') || coalesce(t.name || ' ', '') || t.tid, "
-                "s.callsite_id FROM perf_sample s JOIN thread t ON t.id = s.utid LEFT JOIN process "
-                "p "
-                "ON p.id = t.upid WHERE s.callsite_id IS NOT NULL",
-                range,
-                " ORDER BY s.utid, s.ts",
-                NULL);
+        int r = stacks_load(&stacks,
+                            export,
+                            "SELECT coalesce(p.name || ' ', '') || coalesce(t.name || ' ', '') || "
+                            "t.tid, s.callsite_id, s.weight",
+                            " ORDER BY s.utid, s.ts");
 
         if (r == 0) {
                 put_frames(export, &stacks);
-                r = export_each(export, sql, take_sample, &stacks);
+                r = export_each(export, stacks.sql, take_sample, &stacks);
                 end_profile(export, &stacks);
                 fputs("\n]}\n", export->stream);
         }

@@ -27,6 +27,7 @@ enum {
         EXPORT_E_NO_MACHINE,     /* this machine has no number */
         EXPORT_E_EXISTS,         /* a file is there, and is not to be replaced */
         EXPORT_E_MIXED,          /* a column has values of types that do not go together */
+        EXPORT_E_WHICH, /* there are samples of several sources, or others than asked for */
 };
 
 typedef struct Export {
@@ -38,11 +39,14 @@ typedef struct Export {
         bool replace;        /* likewise: files that are there */
         char **tables;       /* NULL: those that the format has without being told */
         const char *sql;     /* in place of tables, or NULL */
+        const char *samples; /* the source that was asked for, or NULL */
+        char *source;        /* the one that is taken, or NULL: none; owned */
+        bool is_time;        /* its samples weigh nanoseconds */
         bool has_range;
         int64_t zero, start, end;
         uint64_t n_rows;     /* written */
         uint64_t n_left_out; /* that the format cannot have */
-        char *column;        /* of EXPORT_E_MIXED; owned */
+        char *column;        /* of EXPORT_E_MIXED, or what there is to choose from; owned */
 } Export;
 
 typedef struct ExportFormat {
@@ -51,6 +55,7 @@ typedef struct ExportFormat {
         bool is_database;   /* writes to the path, and not to the stream; takes several tables */
         bool has_tables;    /* --table and --sql choose what is in it */
         bool is_tree;       /* writes files below the path, and has tables of its own */
+        bool has_samples;   /* --samples chooses which call stacks are in it */
         int (*run)(Export *export);
 } ExportFormat;
 

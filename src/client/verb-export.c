@@ -16,7 +16,7 @@
 #include "shared/text.h"
 
 static AnswerRange arg_range;
-static char *arg_output, *arg_sql, *arg_memory, *arg_machine;
+static char *arg_output, *arg_sql, *arg_memory, *arg_machine, *arg_samples;
 static char **arg_tables;
 static gboolean arg_force;
 
@@ -29,6 +29,8 @@ static const GOptionEntry entries[] = {
           N_("export this table; sqlite and fleet take several (default: all; else slice)"), N_("NAME") },
         { "machine", 0, 0, G_OPTION_ARG_STRING, &arg_machine,
           N_("fleet: name the machine so, instead of by a hash of its number"), N_("NAME") },
+        { "samples", 0, 0, G_OPTION_ARG_STRING, &arg_samples,
+          N_("take call stacks of cpu, linux.offcpu, linux.faults or an event (default: cpu)"), N_("SOURCE") },
         { "sql", 0, 0, G_OPTION_ARG_STRING, &arg_sql, N_("export the rows of this SQL query"), N_("SQL") },
         ANSWER_RANGE_OPTIONS(arg_range),
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
@@ -76,6 +78,10 @@ static ExitStatus check_options(const ExportFormat *format) {
         if (arg_sql && (arg_tables || format->is_database || answer_range_is_given(&arg_range))) {
                 say_error(_("--sql goes with csv, jsonl and parquet, and with no table and no time "
                             "range"));
+                return STATUS_USAGE;
+        }
+        if (arg_samples && !format->has_samples) {
+                say_error(_("'%s' does not take %s"), format->name, "--samples");
                 return STATUS_USAGE;
         }
         if (arg_machine && !format->is_tree) {
@@ -156,6 +162,13 @@ report_outcome(const TraceFiles *files, const Export *export, const char *path, 
         case EXPORT_E_DATABASE:
                 say_error(_("cannot write the database %s"), path);
                 return STATUS_FAILED;
+        case EXPORT_E_WHICH: {
+                g_autofree char *clean = say_clean(export->column, strlen(export->column));
+
+                say_error(_("the recording has call stacks of: %s"), clean);
+                say_hint(_("Choose with --samples."));
+                return STATUS_NOT_FOUND;
+        }
         case EXPORT_E_MIXED:
                 say_error(_("the column '%s' has values of different types: use CAST(... AS TEXT)"),
                           export->column);
@@ -227,7 +240,9 @@ static ExitStatus export_files(const Invocation *invocation,
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
         char **paths = invocation->arguments + 1;
-        Export export = { .format = format, .tables = arg_tables, .sql = arg_sql };
+        Export export = {
+                .format = format, .tables = arg_tables, .sql = arg_sql, .samples = arg_samples
+        };
         ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
         int r;
 
@@ -241,6 +256,7 @@ static ExitStatus export_files(const Invocation *invocation,
         if (!status)
                 status = write_output(invocation, format, &files, &export);
         g_free(export.column);
+        g_free(export.source);
         return status ? status : trace_files_check(&files, query);
 }
 

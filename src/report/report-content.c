@@ -5,7 +5,8 @@
 #include <errno.h>
 
 /* The finest grain that is tried: this part of the recording. */
-#define FINEST_PART (INT64_C(1) << 24)
+#define FINEST_PART  (INT64_C(1) << 24)
+#define SLEEP_SOURCE "linux.offcpu"
 
 static const struct {
         TraceTableId table;
@@ -22,6 +23,13 @@ static const struct {
         [REPORT_LOGS] = { TRACE_TABLE_LOG, { LOG_PRIO, -1, LOG_TS, -1, LOG_MSG, -1 } },
         [REPORT_SAMPLES] = { TRACE_TABLE_SAMPLE,
                              { PERF_UTID, -1, PERF_TS, -1, PERF_CALLSITE, -1 } },
+        [REPORT_SLEEPS] = { TRACE_TABLE_STACK_SAMPLE,
+                            { WEIGHED_UTID,
+                              -1,
+                              WEIGHED_TS,
+                              WEIGHED_WEIGHT,
+                              WEIGHED_CALLSITE,
+                              -1 } },
 };
 
 static size_t count_keys(const TraceStore *store, ReportKind kind) {
@@ -38,12 +46,25 @@ static size_t count_keys(const TraceStore *store, ReportKind kind) {
                 return n;
         case REPORT_STATES:
         case REPORT_SAMPLES:
+        case REPORT_SLEEPS:
                 return store->tables[TRACE_TABLE_THREAD].n;
         case REPORT_LOGS:
                 return UINT8_MAX; /* priorities */
         default:
                 return store->tables[TRACE_TABLE_TRACK].n;
         }
+}
+
+/* Of weighed samples those are drawn whose weight is a time that the thread was away. */
+static ReportColumns columns_of(const TraceStore *store, ReportKind kind) {
+        ReportColumns columns = sources[kind].columns;
+
+        if (kind == REPORT_SLEEPS) {
+                columns.only = WEIGHED_SOURCE;
+                columns.text =
+                        trace_pool_find(&store->pool, SLEEP_SOURCE, sizeof(SLEEP_SOURCE) - 1);
+        }
+        return columns;
 }
 
 int report_content_init(ReportContent *content, const TraceStore *store) {
@@ -53,11 +74,14 @@ int report_content_init(ReportContent *content, const TraceStore *store) {
         if (!trace_store_bounds(store, &content->start_ns, &content->end_ns))
                 content->start_ns = content->end_ns = 0;
         r = report_groups_init(&content->groups, store);
-        for (ReportKind kind = 0; r == 0 && kind < _REPORT_KIND_N; kind++)
+        for (ReportKind kind = 0; r == 0 && kind < _REPORT_KIND_N; kind++) {
+                ReportColumns columns = columns_of(store, kind);
+
                 r = report_lines_init(&content->lines[kind],
                                       &store->tables[sources[kind].table],
-                                      &sources[kind].columns,
+                                      &columns,
                                       count_keys(store, kind));
+        }
         return r;
 }
 

@@ -18,6 +18,7 @@ typedef enum ReportKind {
         REPORT_VALUES,  /* of a counter's track */
         REPORT_LOGS,    /* one line of all */
         REPORT_SAMPLES, /* of call stacks; by thread */
+        REPORT_SLEEPS,  /* of a thread, each with the stack with which it began */
         _REPORT_KIND_N,
 } ReportKind;
 

@@ -84,7 +84,7 @@ static uint32_t number_of(Writer *writer, uint32_t what) {
                 return what == TRACE_NONE ? 0 : what;
         if (writer->kind == REPORT_STATES)
                 what = what <= TRACE_STATES_MAX ? writer->content->store->states[what] : 0;
-        if (writer->kind == REPORT_SAMPLES)
+        if (writer->kind == REPORT_SAMPLES || writer->kind == REPORT_SLEEPS)
                 return report_stacks_number(&writer->stacks, what);
         return number_of_name(writer, what);
 }
@@ -132,6 +132,7 @@ static void put_lines(Writer *writer, ReportKind kind, uint32_t key) {
 static const char *const kind_names[_REPORT_KIND_N] = {
         [REPORT_CPUS] = "cpu",      [REPORT_STATES] = "states", [REPORT_SLICES] = "slices",
         [REPORT_VALUES] = "values", [REPORT_LOGS] = "logs",     [REPORT_SAMPLES] = "samples",
+        [REPORT_SLEEPS] = "sleeps",
 };
 
 static bool begin_lane(Writer *writer, ReportKind kind, uint32_t key, const char *name) {
@@ -179,14 +180,13 @@ static void put_track(Writer *writer, uint32_t track, uint32_t utid) {
 }
 
 static void put_thread(Writer *writer, uint32_t utid) {
-        if (begin_lane(writer, REPORT_STATES, utid, NULL)) {
-                report_json_number(&writer->json, "thread", utid);
-                end_lane(writer, REPORT_STATES, utid);
-        }
-        if (begin_lane(writer, REPORT_SAMPLES, utid, NULL)) {
-                report_json_number(&writer->json, "thread", utid);
-                end_lane(writer, REPORT_SAMPLES, utid);
-        }
+        static const ReportKind kinds[] = { REPORT_STATES, REPORT_SAMPLES, REPORT_SLEEPS };
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+                if (begin_lane(writer, kinds[i], utid, NULL)) {
+                        report_json_number(&writer->json, "thread", utid);
+                        end_lane(writer, kinds[i], utid);
+                }
         for (uint32_t track = writer->first_track[utid]; track != TRACE_NONE;
              track = writer->next_track[track])
                 put_track(writer, track, utid);

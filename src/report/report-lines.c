@@ -15,7 +15,13 @@ typedef struct Sorting {
         const ReportColumns *columns;
 } Sorting;
 
+/* TRACE_NONE: it is not drawn. */
 static uint32_t key_of(const Sorting *sorting, uint32_t row) {
+        const ReportColumns *columns = sorting->columns;
+
+        if (columns->only > 0 &&
+            trace_table_get(sorting->table, (unsigned)columns->only, row) != columns->text)
+                return TRACE_NONE;
         return trace_table_get(sorting->table, (unsigned)sorting->columns->key, row);
 }
 

@@ -16,6 +16,8 @@ typedef struct ReportColumns {
         int key, depth;
         int start, duration, what;
         int value;
+        int only; /* a column that has to be `text`; 0: all rows are drawn, as the first column is no text */
+        uint32_t text; /* in the pool */
 } ReportColumns;
 
 typedef struct ReportItem {

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import zlib
 
-KINDS = ("cpu", "states", "slices", "values", "logs", "samples")
+KINDS = ("cpu", "states", "slices", "values", "logs", "samples", "sleeps")
 
 
 def numbers(data):
@@ -97,6 +97,9 @@ class Page:
             self.rows["slices"].append((lane["track"], depth, at, took, self.head["names"][what], group.get("pid", 0)))
         elif lane["kind"] == "samples":
             self.rows["samples"].append((self.head["threads"][lane["thread"]][0], at, "|".join(self.stack(what))))
+        elif lane["kind"] == "sleeps":
+            thread = self.head["threads"][lane["thread"]][0]
+            self.rows["sleeps"].append((thread, at, took, "|".join(self.stack(what))))
         else:
             self.rows["logs"].append((at, lane["priority"], self.head["names"][what]))
 
@@ -176,6 +179,8 @@ SAMPLES = """
     SELECT t.tid, s.ts, names FROM up JOIN perf_sample s ON s.id = sample JOIN thread t USING (utid)
     WHERE up.id IS NULL AND s.utid <> 0"""
 
+SLEEPS = SAMPLES.replace("perf_sample", "stack_sample").replace("s.ts, names", "s.ts, s.weight, names") + """
+    AND s.source = 'linux.offcpu'"""
 
 HEAP_STACKS = SAMPLES.split("SELECT t.tid", maxsplit=1)[0].replace("perf_sample", "heap_site")
 HEAP_SUMS = HEAP_STACKS + """
@@ -206,9 +211,19 @@ def check_heaps(desktrace, trace, page):
     compare("sums of heaps", [(int(row[0]), row[1], *map(int, row[2:5]), cut_all(row[5])) for row in rows], sums)
 
 
-def main(desktrace, trace, path):
+def check_sleeps(desktrace, trace, page):
+    rows = ask(desktrace, trace, SLEEPS)
+    compare("sleeps", [(*map(int, row[:3]), cut_all(row[3])) for row in rows], page.rows["sleeps"])
+
+
+def main(desktrace, trace, path, what="all"):
     page = Page(path)
     page.check_policy()
+    if what == "sleeps":
+        assert page.rows["sleeps"]
+        if not page.head["grain"]:
+            check_sleeps(desktrace, trace, page)
+        return
     check_findings(desktrace, trace, page)
     if page.head["grain"]:
         print("thinned: rows are not compared")
@@ -228,6 +243,7 @@ def main(desktrace, trace, path):
     rows = ask(desktrace, trace, SAMPLES)
     compare("samples", [(int(row[0]), int(row[1]), cut_all(row[2])) for row in rows], page.rows["samples"])
     check_heaps(desktrace, trace, page)
+    check_sleeps(desktrace, trace, page)
     rows = ask(desktrace, trace, "SELECT s.ts, p.pid FROM process_slice s JOIN process p USING (upid)")
     wanted = collections.Counter((int(ts), int(pid)) for ts, pid in rows)
     wanted.subtract((row[2], row[5]) for row in page.rows["slices"])

@@ -105,6 +105,50 @@ assert sum(t["weight"] for t in report["threads"]) == report["weight"]
 assert "linux.faults" in reports and "stacks" not in reports'
 }
 ok 'and as much of it' as_much_by_inspect
+# In other formats, and on a page: each sum is the trace's.
+exported() {
+        reads export folded -q -f --samples="$1" -o "$1.folded" sleep.pftrace || return
+        reads export speedscope -q -f --samples="$1" -o "$1.speedscope" sleep.pftrace || return
+        reads export firefox -q -f --samples="$1" -o "$1.firefox" sleep.pftrace || return
+        sql --json=short sleep.pftrace "SELECT sum(weight) AS weight, count(*) AS n FROM stack_sample
+                WHERE source = '$1' AND callsite_id IS NOT NULL" >sum.json || return
+        python3 - "$@" <<'PYTHON'
+import json, sys
+source, unit, weight_type, scale = sys.argv[1:]
+row = {name: int(value) for name, value in json.load(open("sum.json"))[0].items()}
+folded = sum(int(line.rpartition(" ")[2]) for line in open(source + ".folded"))
+profiles = json.load(open(source + ".speedscope"))["profiles"]
+threads = [t["samples"] for t in json.load(open(source + ".firefox"))["threads"] if t["samples"]["length"]]
+assert folded == row["weight"] == sum(p["endValue"] for p in profiles) == sum(sum(p["weights"]) for p in profiles)
+assert sum(len(p["samples"]) for p in profiles) == row["n"]
+assert {p["unit"] for p in profiles} == {unit} and {t["weightType"] for t in threads} == {weight_type}
+in_firefox = sum(w for t in threads for w, s in zip(t["weight"], t["stack"]) if s is not None)
+assert abs(in_firefox * float(scale) - row["weight"]) <= 1e-6 * row["weight"], in_firefox
+PYTHON
+}
+ok 'sleep is exported, in nanoseconds' exported linux.offcpu nanoseconds tracing-ms 1e6
+ok 'faults are, by their number' exported linux.faults none samples 1
+exits 5 'which of them has to be said' 'call stacks of: linux.faults, linux.offcpu' \
+        "$DESKTRACE" export folded sleep.pftrace
+exits 5 'and be there' 'call stacks of: linux.faults, linux.offcpu' \
+        "$DESKTRACE" export folded --samples=cpu sleep.pftrace
+exits 2 'a format without stacks has none' "'chrome' does not take --samples" \
+        "$DESKTRACE" export chrome --samples=cpu sleep.pftrace
+within_half() {
+        reads export folded -q --samples=linux.offcpu --to 0.2 sleep.pftrace >half.folded || return
+        python3 -c 'import collections
+sums = collections.Counter()
+for line in open("half.folded"):
+    stack, _, ns = line.rpartition(" ")
+    sums[tuple(stack.split(";")[:2])] += int(ns)
+assert sums and all(0 <= ns for ns in sums.values()) and sums.total() < sum(
+    int(line.rpartition(" ")[2]) for line in open("linux.offcpu.folded"))'
+}
+ok 'of a time there is what lies in it' within_half
+ok 'a page is made' reads report -q -f -o sleep.html sleep.pftrace
+ok 'with each sleep and its stack' \
+        python3 -B "$(dirname "$0")/report_page.py" "$DESKTRACE" sleep.pftrace sleep.html sleeps
+
 gives 'no frame of the scheduler is in the way' '^0$' sql sleep.pftrace \
         "SELECT count(*) FROM stack_sample s JOIN stack_profile_callsite c ON c.id = s.callsite_id
         JOIN stack_profile_frame f ON f.id = c.frame_id

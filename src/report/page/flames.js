@@ -35,7 +35,7 @@ class FlameSource {
 
   kinds() {
     const has = (kind) => this.lanes.data.groups.some((group) => group.lanes.some((lane) => lane.kind === kind));
-    const kinds = [["samples", this.words.flameStacks], ["cpu", this.words.flameCpu], ["slices", this.words.flameSlices], ["states", this.words.flameWaits]];
+    const kinds = [["samples", this.words.flameStacks], ["sleeps", this.words.flameSleeps], ["cpu", this.words.flameCpu], ["slices", this.words.flameSlices], ["states", this.words.flameWaits]];
     const heaps = this.lanes.data.heaps.length ? FLAME_HEAPS.map(([kind]) => [kind, this.words[kind]]) : [];
     return [...kinds.filter(([kind]) => has(kind)), ...heaps];
   }
@@ -105,7 +105,7 @@ class FlameSource {
       return [lanes.programOf(thread) || thread[1], lanes.nameOfThread(what)];
     }
     const owner = [lanes.nameOfGroup(lane.group), lanes.nameOfThread(lane.thread)];
-    if (lane.kind === "samples") return [...owner, ...lanes.stackOf(what)];
+    if (hasStacks(lane)) return [...owner, ...lanes.stackOf(what)];
     const state = lanes.nameOf(lane, what);
     return state.startsWith("D") || (state.startsWith("R") && state !== "Running") ? [...owner, lanes.nameOfState(state)] : null;
   }

@@ -12,9 +12,14 @@ const STACK_SHOWN = 128;
 const RAN_ROWS = 20000;
 const RAN_SHOWN = 3;
 
+// Its rows are call stacks.
+function hasStacks(lane) {
+  return lane.kind === "samples" || lane.kind === "sleeps";
+}
+
 function heightOf(lane) {
   if (lane.kind === "values") return VALUES_HEIGHT;
-  if (lane.kind === "states" || lane.kind === "samples") return STATES_HEIGHT;
+  if (lane.kind === "states" || hasStacks(lane)) return STATES_HEIGHT;
   return lane.lines.length * LINE_HEIGHT;
 }
 
@@ -139,13 +144,14 @@ class Lanes {
     if (lane.kind === "logs") return `${this.words.log} ${lane.priority}`;
     if (lane.kind === "states") return this.nameOfThread(lane.thread);
     if (lane.kind === "samples") return `${this.words.stacks} ${this.nameOfThread(lane.thread)}`;
+    if (lane.kind === "sleeps") return `${this.words.sleeps} ${this.nameOfThread(lane.thread)}`;
     const name = lane.name || (lane.thread === undefined ? "" : this.nameOfThread(lane.thread));
     return lane.cpu === undefined ? name : `${name} ${lane.cpu}`;
   }
 
   // The name of a row: a thread's program comes first, as CPUs are looked at for programs.
   nameOf(lane, what) {
-    if (lane.kind === "samples") return this.nameOfFunction(what);
+    if (hasStacks(lane)) return this.nameOfFunction(what);
     if (lane.kind !== "cpu") return this.data.names[what] ?? "";
     const thread = this.data.threads[what];
     if (!thread || what === 0) return "";
@@ -178,7 +184,7 @@ class Lanes {
 
   // What rows of the same colour have in common: on CPUs the program.
   keyOf(lane, what) {
-    if (lane.kind === "samples") return this.nameOfFunction(what);
+    if (hasStacks(lane)) return this.nameOfFunction(what);
     if (lane.kind !== "cpu") return this.data.names[what] ?? "";
     const thread = this.data.threads[what];
     return what === 0 || !thread ? null : this.programOf(thread) || thread[1];

@@ -126,7 +126,7 @@ class Page {
     if (owner) facts.push([words.process, this.lanes.nameOfGroup(owner)]);
     if (owner?.unit) facts.push([words.unit, owner.unit]);
     facts.push([words.at, formatTime(line.start[row], 1)]);
-    if (lane.kind === "samples") facts.push([words.stack, this.lanes.stackOf(line.what[row]).reverse().join(" ← ")]);
+    if (hasStacks(lane)) facts.push([words.stack, this.lanes.stackOf(line.what[row]).reverse().join(" ← ")]);
     if (lane.kind === "values" || lane.kind === "logs" || lane.kind === "samples") return facts;
     facts.push([words.took, line.open.has(row) ? words.unfinished : formatTime(line.end[row] - line.start[row])]);
     if (lane.kind === "states" && this.lanes.nameOfState(this.lanes.nameOf(lane, line.what[row])) === words.runnable)

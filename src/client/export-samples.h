@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Export samples: which samples of call stacks a format gets
+ *
+ * A recording may have samples of what processors ran, each of which counts once, and others with a weight: the time
+ * that a thread slept, or a number of events. They are not added up, so a format has those of one source.
+ */
+
+#include "client/export.h"
+
+#define EXPORT_SAMPLES_CPU "cpu" /* the source of those that count once */
+
+/* Sets export->samples and what their weight is, unless there are none. 0; EXPORT_E_WHICH: those that were asked for
+ * are not there, or there are several and none was; or an errno. */
+int export_samples_choose(Export *export);
+
+/* SQL: (SELECT utid, ts, callsite_id, weight) of those in the range. Free with sqlite3_free(). */
+char *export_samples_sql(const Export *export);
