@@ -35,10 +35,10 @@ _desktrace_options() {
         top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;
         report) echo "$both --output= --force --svg --from= --to= --around= --margin=" ;;
         diff) echo "$both $data --from= --to= --around= --margin= --metric= --slice= --fail-if= --top= --memory=" ;;
-        export) echo "$both --output= --force --machine= --table= --sql= --from= --to= --around= --margin= --memory=" ;;
+        export) echo "$both --output= --force --machine= --samples= --table= --sql= --from= --to= --around= --margin= --memory=" ;;
         view) echo "$both --perfetto --print --timeout=" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
-        symbolize) echo "$both --output= --force --debuginfod" ;;
+        symbolize) echo "$both --output= --force --debuginfod --lines" ;;
         status | doctor) echo "$both $bus $data" ;;
         list) echo "$both $bus $data --standalone --sources --no-start -l --long" ;;
         snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
@@ -123,6 +123,7 @@ _desktrace() {
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-i | *:--interval | *:--count) ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
+        *:--samples) _desktrace_reply 'cpu linux.offcpu linux.faults' "$current" ;;
         *:--stacks-at) _desktrace_reply 'sleep page-fault' "$current" ;;
         *:--trigger | *:--memory | *:--stacks | *:--heap) ;;
         *:--from | *:--to | *:--around | *:--margin | *:--slice | *:--table | *:--sql | *:--fail-if) ;;

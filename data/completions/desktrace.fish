@@ -119,6 +119,7 @@ complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_
 complete -c desktrace -n '__desktrace_in export' -F
 complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'
 complete -c desktrace -n '__desktrace_in export' -l machine -x -d 'The name of the machine'
+complete -c desktrace -n '__desktrace_in export' -l samples -x -a 'cpu linux.offcpu linux.faults' -d 'Which call stacks'
 complete -c desktrace -n '__desktrace_in export' -l sql -x -d 'What this statement answers'
 
 set -l questions cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory grows journal bus losses
@@ -138,4 +139,5 @@ complete -c desktrace -n '__desktrace_in stop' -l discard -d 'Free its data with
 complete -c desktrace -n '__desktrace_in flush' -l timeout -x -d 'How long to wait for programs'
 complete -c desktrace -n '__desktrace_in help' -a "$verbs"
 complete -c desktrace -n '__desktrace_in symbolize' -rF
+complete -c desktrace -n '__desktrace_in symbolize' -l lines -d 'Add lines of the source code'
 complete -c desktrace -n '__desktrace_in symbolize' -l debuginfod -d 'Ask the servers of $DEBUGINFOD_URLS'

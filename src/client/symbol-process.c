@@ -78,7 +78,7 @@ static int64_t stat_of(const TraceStore *store, const char *name) {
         return value;
 }
 
-static int find_names(Shared *shared, int trace_fd, int names_fd, bool uses_debuginfod) {
+static int find_names(Shared *shared, int trace_fd, int names_fd, const SymbolWishes *wishes) {
         _cleanup_(trace_store_freep) TraceStore *store = NULL;
         SymbolSearch search;
         int r;
@@ -91,16 +91,18 @@ static int find_names(Shared *shared, int trace_fd, int names_fd, bool uses_debu
         shared->result.is_damaged = stat_of(store, "trace_file_damaged") > 0;
         if (shared->result.is_damaged)
                 return 0;
-        r = symbol_search_init(&search, uses_debuginfod);
+        r = symbol_search_init(&search, wishes->uses_debuginfod);
+        search.wants_lines = wishes->wants_lines;
         if (r == 0)
                 r = symbolize(store, &search, names_fd, &shared->result.counts);
         symbol_search_deinit(&search);
         return r;
 }
 
-_Noreturn static void run_child(Shared *shared, int trace_fd, int names_fd, bool uses_debuginfod) {
+_Noreturn static void
+run_child(Shared *shared, int trace_fd, int names_fd, const SymbolWishes *wishes) {
         limit_child();
-        shared->error = find_names(shared, trace_fd, names_fd, uses_debuginfod);
+        shared->error = find_names(shared, trace_fd, names_fd, wishes);
         shared->is_done = true;
         _exit(0);
 }
@@ -146,8 +148,11 @@ static int wait_for(pid_t pid) {
         return 0;
 }
 
-static int
-run_with(Shared *shared, SymbolResult *ret, int trace_fd, int output_fd, bool uses_debuginfod) {
+static int run_with(Shared *shared,
+                    SymbolResult *ret,
+                    int trace_fd,
+                    int output_fd,
+                    const SymbolWishes *wishes) {
         _cleanup_(fd_closep) int names_fd = memfd_create("names", MFD_CLOEXEC);
         pid_t pid = names_fd < 0 ? -1 : fork();
         int r;
@@ -155,7 +160,7 @@ run_with(Shared *shared, SymbolResult *ret, int trace_fd, int output_fd, bool us
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                run_child(shared, trace_fd, names_fd, uses_debuginfod);
+                run_child(shared, trace_fd, names_fd, wishes);
         r = wait_for(pid);
         if (r == 0)
                 r = append(names_fd, output_fd);
@@ -164,7 +169,7 @@ run_with(Shared *shared, SymbolResult *ret, int trace_fd, int output_fd, bool us
         return r ? r : shared->error;
 }
 
-int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, bool uses_debuginfod) {
+int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, const SymbolWishes *wishes) {
         Shared *shared = mmap(
                 NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         int r;
@@ -173,7 +178,7 @@ int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, bool uses
         if (shared == MAP_FAILED)
                 return -errno;
         fflush(NULL);
-        r = run_with(shared, ret, trace_fd, output_fd, uses_debuginfod);
+        r = run_with(shared, ret, trace_fd, output_fd, wishes);
         munmap(shared, sizeof(*shared));
         return r;
 }
@@ -189,6 +194,16 @@ void symbol_result_say(const SymbolResult *result) {
                         _("Named the functions at %" PRIu64 " of %" PRIu64 " addresses.\n"),
                         counts->n_named,
                         counts->n_addresses);
+        if (counts->n_with_line > 0)
+                fprintf(stderr,
+                        _("Found the lines of the source code at %" PRIu64 " of %" PRIu64
+                          " addresses.\n"),
+                        counts->n_with_line,
+                        counts->n_places);
+        if (counts->lacks_tool)
+                fprintf(stderr,
+                        _("Lines of the source code need %s, which is not installed.\n"),
+                        "addr2line (binutils)");
         if (result->ended_early)
                 fputs(_("Naming functions ended early; \"desktrace symbolize\" goes on with it.\n"),
                       stderr);

@@ -18,6 +18,11 @@
 #define SYMBOL_PROCESS_SECONDS      120u
 #define SYMBOL_PROCESS_FILE_BYTES   (UINT64_C(1) << 30) /* of names */
 
+typedef struct SymbolWishes {
+        bool uses_debuginfod;
+        bool wants_lines;
+} SymbolWishes;
+
 typedef struct SymbolResult {
         SymbolCounts counts;
         bool is_damaged; /* the trace: nothing may be written behind it */
@@ -26,7 +31,7 @@ typedef struct SymbolResult {
 
 /* Reads the trace from the start of one descriptor, and writes the names to the end of another, which may be the same.
  * 0 or an errno. */
-int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, bool uses_debuginfod);
+int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, const SymbolWishes *wishes);
 
 /* What came of it, on stderr. */
 void symbol_result_say(const SymbolResult *result);

@@ -286,7 +286,10 @@ static void name_functions(const TraceReport *report) {
 
         if (!report->invocation->is_quiet)
                 say_hint(_("Looking up the names of functions; Ctrl-C leaves them out."));
-        r = symbol_process_run(&result, report->output->fd, report->output->fd, false);
+        r = symbol_process_run(&result,
+                               report->output->fd,
+                               report->output->fd,
+                               &(SymbolWishes){ .wants_lines = false });
         if (r < 0)
                 say_error(_("cannot name functions: %s"), g_strerror(-r));
         else if (!report->invocation->is_quiet)

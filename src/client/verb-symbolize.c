@@ -16,7 +16,7 @@
 #define COPY_BYTES (64u << 10)
 
 static char *arg_output;
-static gboolean arg_force, arg_debuginfod;
+static gboolean arg_force, arg_debuginfod, arg_lines;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
@@ -25,6 +25,8 @@ static const GOptionEntry entries[] = {
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
         { "debuginfod", 0, 0, G_OPTION_ARG_NONE, &arg_debuginfod,
           N_("ask the servers of $DEBUGINFOD_URLS for what this machine does not have"), NULL },
+        { "lines", 0, 0, G_OPTION_ARG_NONE, &arg_lines,
+          N_("add the lines of the source code and inlined functions, from debug information"), NULL },
         { 0 },
 };
 /* clang-format on */
@@ -65,8 +67,9 @@ static int open_trace(const char *path) {
 
 static ExitStatus
 symbolize_into(const Invocation *invocation, const char *name, int trace_fd, int output_fd) {
+        const SymbolWishes wishes = { .uses_debuginfod = arg_debuginfod, .wants_lines = arg_lines };
         SymbolResult result;
-        int r = symbol_process_run(&result, trace_fd, output_fd, arg_debuginfod);
+        int r = symbol_process_run(&result, trace_fd, output_fd, &wishes);
 
         if (r < 0)
                 return say_errno(name, r);

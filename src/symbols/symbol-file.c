@@ -85,6 +85,22 @@ int symbol_file_open(SymbolFile *ret, const char *path, const BuildId *build_id)
         return symbol_file_open_fd(ret, open_regular(path), build_id);
 }
 
+bool symbol_file_has_lines(const SymbolFile *file) {
+        Elf_Scn *section = NULL;
+        GElf_Shdr header;
+        const char *name;
+        size_t names;
+
+        if (elf_getshdrstrndx(file->elf, &names) < 0)
+                return false;
+        while ((section = elf_nextscn(file->elf, section)))
+                if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
+                    (name = elf_strptr(file->elf, names, header.sh_name)) &&
+                    (streq(name, ".debug_line") || streq(name, ".zdebug_line")))
+                        return true;
+        return false;
+}
+
 void symbol_file_close(SymbolFile *file) {
         if (file->packed)
                 elf_end(file->packed);

@@ -45,5 +45,8 @@ void symbol_file_close(SymbolFile *file);
 /* Adds its functions, whose names are the file's. Returns whether it has all of them, not only the exported ones. */
 bool symbol_file_read(SymbolFile *file, FunctionTable *table);
 
+/* Whether it says which source lines its code is from. */
+bool symbol_file_has_lines(const SymbolFile *file);
+
 /* What an xz stream becomes: malloc'ed; NULL if it is none, is too large, or cannot be unpacked by this build. */
 void *symbol_unpack(const void *packed, size_t n_packed, size_t *ret_n);

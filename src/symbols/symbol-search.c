@@ -106,6 +106,8 @@ static void add_file(ModuleFunctions *functions, const SymbolFile *file) {
 
         *ours = *file;
         functions->has_locals |= symbol_file_read(ours, &functions->table);
+        if (functions->lines_fd < 0 && symbol_file_has_lines(ours))
+                functions->lines_fd = ours->fd;
 }
 
 /* ROOT/.build-id/ab/cdef….debug */
@@ -138,20 +140,24 @@ static void add_module(ModuleFunctions *functions, const char *path, const Build
                 add_file(functions, &file);
 }
 
+static bool has_all(const ModuleFunctions *functions, const SymbolSearch *search) {
+        return functions->has_locals && (!search->wants_lines || functions->lines_fd >= 0);
+}
+
 void module_functions_load(ModuleFunctions *ret,
                            SymbolSearch *search,
                            const char *path,
                            const BuildId *build_id) {
         SymbolFile file;
 
-        *ret = (ModuleFunctions){ 0 };
+        *ret = (ModuleFunctions){ .lines_fd = -1 };
         if (build_id->n < 2)
                 return;
         for (char **root = search->roots; *root && ret->n_files == 0; root++)
                 add_separate(ret, *root, build_id);
-        if (!ret->has_locals)
+        if (!has_all(ret, search))
                 add_module(ret, path, build_id);
-        if (!ret->has_locals && ask_debuginfod(search, &file, build_id) == 0)
+        if (!has_all(ret, search) && ask_debuginfod(search, &file, build_id) == 0)
                 add_file(ret, &file);
 }
 

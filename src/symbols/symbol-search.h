@@ -14,7 +14,9 @@
 
 typedef struct SymbolSearch {
         bool uses_debuginfod;
-        char **roots; /* directories with .build-id in them, NULL-terminated */
+        bool wants_lines; /* of the source code as well */
+        bool lacks_tool;  /* for them: found out when it was looked for */
+        char **roots;     /* directories with .build-id in them, NULL-terminated */
         struct debuginfod_client *debuginfod;
         bool has_asked; /* whether there is a library for it */
 } SymbolSearch;
@@ -25,6 +27,7 @@ typedef struct ModuleFunctions {
         SymbolFile files[SYMBOL_FILES_MAX];
         size_t n_files;
         bool has_locals; /* and not only those that it exports */
+        int lines_fd;    /* of that of the files which says the lines; borrowed; -1: none */
 } ModuleFunctions;
 
 /* 0 or -ENOMEM. */

@@ -2,25 +2,33 @@
 
 #include "symbols/symbolize.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/fd.h"
 #include "symbols/demangle.h"
+#include "symbols/source-lines.h"
 #include "wire/wire-writer.h"
 
 /* perfetto.protos.Trace, TracePacket, ModuleSymbols, AddressSymbols, Line */
 enum { TRACE_PACKET = 1, PACKET_MODULE_SYMBOLS = 61 };
 enum { SYMBOLS_PATH = 1, SYMBOLS_BUILD_ID = 2, SYMBOLS_ADDRESS = 3 };
-enum { ADDRESS_ADDRESS = 1, ADDRESS_LINES = 2, LINE_FUNCTION = 1 };
+enum { ADDRESS_ADDRESS = 1, ADDRESS_LINES = 2 };
+enum { LINE_FUNCTION = 1, LINE_FILE = 2, LINE_NUMBER = 3 };
 
 #define NAME_BYTES_MAX 4096u /* that is written of one */
-#define ADDRESS_BYTES  (NAME_BYTES_MAX + 64)
+#define PATH_BYTES     8192u /* of a module, and what is around it */
+#define LINE_BYTES     (2 * NAME_BYTES_MAX + 64)
+#define LINES_MAX      24u /* of an address: so many fit into a packet, however long their names are */
 
-/* A frame without a name. */
+static_assert(LINES_MAX * LINE_BYTES + PATH_BYTES < SYMBOL_PACKET_BYTES_MAX, "an address fits");
+
+/* A frame without a name, or without a line. */
 typedef struct Place {
         uint32_t mapping;
+        bool is_named;
         uint64_t address;
 } Place;
 
@@ -65,15 +73,31 @@ static void packet_begin(Symbolizer *symbolizer, const char *path, const BuildId
         symbolizer->is_open = true;
 }
 
-static void put_address(Symbolizer *symbolizer, uint64_t address, const char *name) {
-        const size_t n = strnlen(name, NAME_BYTES_MAX);
+static void put_text(WireWriter *wire, uint32_t number, const char *text) {
+        wire_put_bytes(wire, number, text, strnlen(text, NAME_BYTES_MAX));
+}
+
+static void put_line(WireWriter *wire, const SourceLine *line) {
+        _cleanup_(freep) char *readable = line->function ? symbol_demangle(line->function) : NULL;
+        size_t entry = wire_begin(wire, ADDRESS_LINES);
+
+        if (line->function)
+                put_text(wire, LINE_FUNCTION, readable ? readable : line->function);
+        if (line->file)
+                put_text(wire, LINE_FILE, line->file);
+        if (line->line)
+                wire_put_uint(wire, LINE_NUMBER, line->line);
+        wire_end(wire, entry);
+}
+
+static void
+put_address(Symbolizer *symbolizer, uint64_t address, const SourceLine *lines, size_t n) {
         WireWriter *wire = &symbolizer->wire;
-        size_t entry = wire_begin(wire, SYMBOLS_ADDRESS), line;
+        size_t entry = wire_begin(wire, SYMBOLS_ADDRESS);
 
         wire_put_uint(wire, ADDRESS_ADDRESS, address);
-        line = wire_begin(wire, ADDRESS_LINES);
-        wire_put_bytes(wire, LINE_FUNCTION, name, n);
-        wire_end(wire, line);
+        for (size_t i = 0; i < n; i++)
+                put_line(wire, &lines[i]);
         wire_end(wire, entry);
 }
 
@@ -98,20 +122,59 @@ static void parse_build_id(BuildId *ret, const char *text) {
         }
 }
 
+/* Of a place: what is known of it, the innermost function first. The outermost one has the name that the file's
+ * symbols give, as without lines. */
+static size_t describe_place(ModuleFunctions *functions,
+                             SourceLines *lines,
+                             const Place *place,
+                             SourceLine ret[static SOURCE_LINES_MAX]) {
+        const Function *function = function_table_find(&functions->table, place->address);
+        size_t n = source_lines_find(lines, place->address, ret);
+
+        if (n == 0) {
+                ret[0] = (SourceLine){ .function = function ? function->name : NULL };
+                return function && !place->is_named ? 1 : 0;
+        }
+        if (function)
+                ret[n - 1].function = function->name;
+        if (!ret[n - 1].function)
+                return 0;
+        return MIN(n, (size_t)LINES_MAX);
+}
+
 static void name_place(Symbolizer *symbolizer,
                        const char *path,
                        const BuildId *build_id,
-                       uint64_t address,
-                       const char *name) {
-        _cleanup_(freep) char *readable = symbol_demangle(name);
-
+                       const Place *place,
+                       const SourceLine *lines,
+                       size_t n) {
         if (symbolizer->is_open &&
-            SYMBOL_PACKET_BYTES_MAX - wire_writer_size(&symbolizer->wire) < ADDRESS_BYTES)
+            SYMBOL_PACKET_BYTES_MAX - wire_writer_size(&symbolizer->wire) < n * LINE_BYTES)
                 packet_end(symbolizer);
         if (!symbolizer->is_open)
                 packet_begin(symbolizer, path, build_id);
-        put_address(symbolizer, address, readable ? readable : name);
-        symbolizer->counts->n_named++;
+        put_address(symbolizer, place->address, lines, n);
+        symbolizer->counts->n_named += !place->is_named;
+        symbolizer->counts->n_with_line += lines[0].file != NULL;
+}
+
+/* Without debug information, or without the tool, there are none. */
+static void load_lines(SourceLines *ret,
+                       SymbolSearch *search,
+                       const ModuleFunctions *functions,
+                       const Place *places,
+                       size_t n) {
+        _cleanup_(freep) uint64_t *addresses = NULL;
+
+        *ret = (SourceLines){ 0 };
+        if (!search->wants_lines || search->lacks_tool || functions->lines_fd < 0)
+                return;
+        addresses = reallocarray(NULL, n, sizeof(*addresses));
+        for (size_t i = 0; addresses && i < n; i++)
+                addresses[i] = places[i].address;
+        if (addresses)
+                search->lacks_tool =
+                        source_lines_load(ret, functions->lines_fd, addresses, n) == -ENOENT;
 }
 
 static void name_module(Symbolizer *symbolizer, const Place *places, size_t n) {
@@ -121,7 +184,8 @@ static void name_module(Symbolizer *symbolizer, const Place *places, size_t n) {
         const char *path = trace_pool_text(pool, trace_table_get(mappings, MAPPED_NAME, row));
         const uint64_t n_before = symbolizer->counts->n_named;
         ModuleFunctions functions;
-        const Function *function;
+        SourceLine found[SOURCE_LINES_MAX];
+        SourceLines lines;
         BuildId build_id;
 
         symbolizer->counts->n_modules++;
@@ -130,12 +194,15 @@ static void name_module(Symbolizer *symbolizer, const Place *places, size_t n) {
         if (!path)
                 return;
         module_functions_load(&functions, symbolizer->search, path, &build_id);
+        load_lines(&lines, symbolizer->search, &functions, places, n);
         for (size_t i = 0; i < n; i++) {
-                function = function_table_find(&functions.table, places[i].address);
-                if (function)
-                        name_place(symbolizer, path, &build_id, places[i].address, function->name);
+                size_t n_found = describe_place(&functions, &lines, &places[i], found);
+
+                if (n_found > 0)
+                        name_place(symbolizer, path, &build_id, &places[i], found, n_found);
         }
         packet_end(symbolizer);
+        source_lines_deinit(&lines);
         module_functions_deinit(&functions);
         symbolizer->counts->n_modules_named += symbolizer->counts->n_named > n_before;
 }
@@ -152,27 +219,41 @@ static int compare_places(const void *left, const void *right) {
         return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static bool is_named(const TraceStore *store, uint32_t frame) {
+        return trace_table_get(&store->tables[TRACE_TABLE_FRAME], FRAME_SYMBOL_SET, frame) !=
+               TRACE_NONE;
+}
+
+/* Where nothing is inlined, one row says all; where something is, all rows have lines. */
+static bool has_line(const TraceStore *store, uint32_t frame) {
+        const uint32_t set =
+                trace_table_get(&store->tables[TRACE_TABLE_FRAME], FRAME_SYMBOL_SET, frame);
+
+        return trace_table_get(&store->tables[TRACE_TABLE_SYMBOL], SYMBOL_FILE, set) != 0;
+}
+
 /* Of what has no build id the file that there is may be another one than that which was recorded. */
-static bool can_have_name(const TraceStore *store, uint32_t frame) {
+static bool can_have_name(const TraceStore *store, uint32_t frame, bool wants_lines) {
         const TraceTable *frames = &store->tables[TRACE_TABLE_FRAME];
         const uint32_t mapping = trace_table_get(frames, FRAME_MAPPING_ID, frame);
 
         return trace_table_get(frames, FRAME_NAME, frame) == 0 &&
-               trace_table_get(frames, FRAME_SYMBOL_SET, frame) == TRACE_NONE &&
+               (!is_named(store, frame) || (wants_lines && !has_line(store, frame))) &&
                mapping != TRACE_NONE &&
                trace_table_get(&store->tables[TRACE_TABLE_MAPPING], MAPPED_BUILD_ID, mapping) != 0;
 }
 
 /* All of them, in the order of their modules; malloc'ed. */
-static Place *collect_places(const TraceStore *store, size_t *ret_n) {
+static Place *collect_places(const TraceStore *store, bool wants_lines, size_t *ret_n) {
         const TraceTable *frames = &store->tables[TRACE_TABLE_FRAME];
         Place *places = reallocarray(NULL, frames->n + 1, sizeof(*places));
         size_t n = 0;
 
         for (uint32_t row = 0; places && row < frames->n; row++)
-                if (can_have_name(store, row))
+                if (can_have_name(store, row, wants_lines))
                         places[n++] = (Place){
                                 .mapping = trace_table_get(frames, FRAME_MAPPING_ID, row),
+                                .is_named = is_named(store, row),
                                 .address = (uint64_t)trace_table_i64(frames, FRAME_REL_PC, row),
                         };
         if (places)
@@ -187,16 +268,19 @@ int symbolize(const TraceStore *store, SymbolSearch *search, int fd, SymbolCount
         _cleanup_(freep) Place *places = NULL;
         size_t n, n_module;
 
-        places = collect_places(store, &n);
+        places = collect_places(store, search->wants_lines, &n);
         if (!places || !memory)
                 return -ENOMEM;
         symbolizer.memory = memory;
-        counts->n_addresses = n;
+        counts->n_places = n;
+        for (size_t i = 0; i < n; i++)
+                counts->n_addresses += !places[i].is_named;
         for (size_t i = 0; i < n && !symbolizer.error; i += n_module) {
                 for (n_module = 1; i + n_module < n; n_module++)
                         if (places[i + n_module].mapping != places[i].mapping)
                                 break;
                 name_module(&symbolizer, &places[i], n_module);
         }
+        counts->lacks_tool = search->lacks_tool;
         return symbolizer.error;
 }

@@ -17,6 +17,9 @@
 typedef struct SymbolCounts {
         uint64_t n_addresses; /* that have no name */
         uint64_t n_named;     /* of them, now */
+        uint64_t n_places;    /* that have no name, or no line where these are wanted */
+        uint64_t n_with_line; /* of them, now */
+        bool lacks_tool;      /* for lines, which were wanted and could have been there */
         uint64_t n_modules;
         uint64_t n_modules_named; /* at least one function of them */
 } SymbolCounts;

@@ -167,6 +167,48 @@ if ldconfig -p | grep -q 'libdebuginfod\.so\.1'; then
         ok 'servers are asked when it is' asks_debuginfod --debuginfod -o asked.pftrace other.pftrace
         ok 'and have the names' has_names asked.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
 fi
+# Lines of the source code, and the functions that are inlined there: from what the program itself has.
+inlined_record() {
+        record inlined.pftrace "$RATE callstack_sampling { scope { target_cmdline: \"stacks-inlined\" } }" \
+                env ASAN_OPTIONS=detect_leaks=0 "$STACKS_INLINED" 300000
+}
+# What one address is, innermost first: "inner:N middle:N outer:N"
+lines_of() {
+        "$DESKTRACE" query --csv --no-legend "$1" "SELECT group_concat(name || ':' || line_number, ' ') FROM (
+                SELECT s.* FROM stack_profile_symbol s JOIN stack_profile_frame f USING (symbol_set_id)
+                JOIN stack_profile_mapping m ON m.id = f.mapping WHERE m.name LIKE '%/stacks-inlined' AND
+                s.source_file LIKE '%stacks-inlined.c' ORDER BY s.id) GROUP BY symbol_set_id"
+}
+line() {
+        grep -n "$1" "$STACKS_INLINED_SOURCE" | cut -d: -f1
+}
+# A file in place of the tool, which is first in $PATH.
+tool() {
+        mkdir -p tool && printf '#!/bin/sh\n%s\n' "$1" >tool/addr2line && chmod +x tool/addr2line
+}
+with_tool() {
+        PATH=$PWD/tool:$PATH "$DESKTRACE" symbolize --lines -f -o "$1" inlined.pftrace
+}
+if command -v addr2line >/dev/null; then
+        ok 'a program with inlined functions is sampled' inlined_record
+        gives 'which have no lines' '^$' lines_of inlined.pftrace
+        ok 'unless they are wanted' "$DESKTRACE" symbolize --lines -o lines.pftrace inlined.pftrace
+        gives 'then they have, each within the other' \
+                "^inner:[0-9]+ middle:$(line 'in middle') outer:$(line 'in outer')\$" lines_of lines.pftrace
+        gives 'what is seen as one function is the innermost' 'stacks-inlined +inner' "$DESKTRACE" inspect lines.pftrace
+        ok 'they break no rule of readers' rules lines.pftrace 'packets[61] >= 2'
+        tool 'head -c 100000 /dev/urandom'
+        ok 'a tool that says anything' with_tool odd.pftrace
+        gives 'is not believed' '^$' lines_of odd.pftrace
+        # shellcheck disable=SC2016 # for the tool's shell
+        tool 'while read -r a; do echo "$a"; i=0; while [ $i -lt 99 ]; do echo f; echo stacks-inlined.c:1; i=$((i+1))
+                done; done'
+        ok 'one that says too much' with_tool much.pftrace
+        gives 'is believed up to a limit' '^(f:1 ){23}f:1$' lines_of much.pftrace
+        tool 'exit 127'
+        gives 'one that is missing is named' 'addr2line \(binutils\)' with_tool missing.pftrace
+        rm -r tool
+fi
 # What it names may be anything by now.
 mkfifo stripped
 fails 'a pipe is no trace' 'cannot read' "$DESKTRACE" symbolize stripped
