@@ -37,19 +37,12 @@ static const AnswerColumn columns[] = {
         [COLUMN_BEHIND_NS] = { "behind_ns", N_("FOR"), ANSWER_NS },
 };
 
-/* What a thread waited behind. */
-typedef struct Behind {
-        uint32_t utid; /* TRACE_NONE: nobody */
-        int64_t ns;
-} Behind;
-
 typedef struct Waits {
         const AnswerQuestion *question;
         AnswerCores cores;
         AnswerRuns runs;
         AnswerGroups by_thread; /* rows of states */
         AnswerTally waiting;    /* by thread */
-        Behind *behind;         /* likewise: the most */
         double *values;
         size_t n, n_allocated;
         int64_t total;
@@ -60,50 +53,56 @@ static void waits_deinit(Waits *waits) {
         answer_runs_deinit(&waits->runs);
         answer_groups_deinit(&waits->by_thread);
         answer_tally_deinit(&waits->waiting);
-        free(waits->behind);
         free(waits->values);
 }
 
-static int take_wait(Waits *waits, uint32_t utid, int64_t ts, int64_t end, uint32_t cpu) {
-        int64_t from = MAX(ts, waits->question->start),
-                ns = time_overlap(ts, end, waits->question->start, waits->question->end);
+/* A wait of a thread, as far as it is in the time that is asked about. */
+typedef struct Wait {
+        int64_t from, ns;
+        uint32_t cpu; /* where it ran behind it; TRACE_NONE: nowhere */
+} Wait;
 
-        if (ns == 0)
-                return 0;
+/* False: the row is no wait. Where a thread ran behind one is what its next state says. */
+static bool find_wait(Wait *ret, const Waits *waits, uint32_t utid, size_t i) {
+        const TraceStore *store = waits->question->store;
+        const TraceTable *table = &store->tables[TRACE_TABLE_STATE];
+        const AnswerGroups *groups = &waits->by_thread;
+        uint32_t row = groups->rows[i];
+        int64_t ts, dur;
+
+        if (answer_state_of(store, row) != ANSWER_STATE_RUNNABLE)
+                return false;
+        ts = trace_table_i64(table, STATE_TS, row);
+        dur = trace_table_i64(table, STATE_DUR, row);
+        if (dur <= 0)
+                return false;
+        ret->from = MAX(ts, waits->question->start);
+        ret->ns = time_overlap(ts, time_add(ts, dur), waits->question->start, waits->question->end);
+        ret->cpu = i + 1 < groups->first[utid + 1]
+                           ? trace_table_get(table, STATE_CPU, groups->rows[i + 1])
+                           : TRACE_NONE;
+        return ret->ns > 0;
+}
+
+static int take_wait(Waits *waits, uint32_t utid, const Wait *wait) {
         if (trace_reserve((void **)&waits->values,
                           &waits->n_allocated,
                           waits->n + 1,
                           sizeof(*waits->values)))
                 return -ENOMEM;
-        waits->values[waits->n++] = (double)ns;
-        waits->total = time_add(waits->total, ns);
-        answer_runs_add(&waits->runs, cpu, from, time_add(from, ns));
-        return answer_tally_add(&waits->waiting, utid, from, ns);
+        waits->values[waits->n++] = (double)wait->ns;
+        waits->total = time_add(waits->total, wait->ns);
+        return answer_tally_add(&waits->waiting, utid, wait->from, wait->ns);
 }
 
-/* Where a thread ran behind a wait is what its next state says. */
 static int take_thread(Waits *waits, uint32_t utid) {
-        const TraceStore *store = waits->question->store;
-        const TraceTable *table = &store->tables[TRACE_TABLE_STATE];
         const AnswerGroups *groups = &waits->by_thread;
-        size_t end = groups->first[utid + 1];
+        Wait wait;
         int r = 0;
 
-        for (size_t i = groups->first[utid]; r == 0 && i < end; i++) {
-                uint32_t row = groups->rows[i];
-                int64_t ts = trace_table_i64(table, STATE_TS, row),
-                        dur = trace_table_i64(table, STATE_DUR, row);
-
-                if (dur > 0 && answer_state_of(store, row) == ANSWER_STATE_RUNNABLE)
-                        r = take_wait(
-                                waits,
-                                utid,
-                                ts,
-                                time_add(ts, dur),
-                                i + 1 < end ? trace_table_get(table, STATE_CPU, groups->rows[i + 1])
-                                            : TRACE_NONE);
-        }
-        waits->behind[utid].utid = answer_runs_take_most(&waits->runs, &waits->behind[utid].ns);
+        for (size_t i = groups->first[utid]; r == 0 && i < groups->first[utid + 1]; i++)
+                if (find_wait(&wait, waits, utid, i))
+                        r = take_wait(waits, utid, &wait);
         return r;
 }
 
@@ -114,30 +113,41 @@ static int take_waits(Waits *waits) {
         int r = answer_groups_init(
                 &waits->by_thread, &store->tables[TRACE_TABLE_STATE], STATE_UTID, n_threads);
 
-        waits->behind = calloc(n_threads + 1, sizeof(*waits->behind));
-        if (!waits->behind)
-                r = -ENOMEM;
         for (uint32_t utid = 1; r == 0 && utid < waits->by_thread.n; utid++)
                 r = take_thread(waits, utid);
         return r;
 }
 
-static void put_thread(Answer *answer, const Waits *waits, const AnswerTallyItem *item) {
-        const TraceStore *store = waits->question->store;
-        const Behind *behind = &waits->behind[item->key];
+/* Each wait looks at all that ran meanwhile, which takes longer than all else: it is done for what is shown only. */
+static void put_behind(Answer *answer, AnswerValue *cells, Waits *waits, uint32_t utid) {
+        const AnswerGroups *groups = &waits->by_thread;
+        Wait wait;
+        int64_t ns;
+        uint32_t behind;
+
+        for (size_t i = groups->first[utid]; i < groups->first[utid + 1]; i++)
+                if (find_wait(&wait, waits, utid, i))
+                        answer_runs_add(
+                                &waits->runs, wait.cpu, wait.from, time_add(wait.from, wait.ns));
+        behind = answer_runs_take_most(&waits->runs, &ns);
+        if (behind == TRACE_NONE)
+                return;
+        answer_set_thread(answer, &cells[COLUMN_BEHIND], waits->question->store, behind);
+        answer_set(&cells[COLUMN_BEHIND_NS], ns);
+}
+
+static void put_thread(Answer *answer, Waits *waits, const AnswerTallyItem *item) {
+        const uint32_t utid = (uint32_t)item->key;
         AnswerValue *cells = answer_add_row(answer);
 
         if (!cells)
                 return;
-        answer_set_thread(answer, &cells[WAITS_COLUMN_WHO], store, (uint32_t)item->key);
+        answer_set_thread(answer, &cells[WAITS_COLUMN_WHO], waits->question->store, utid);
         answer_set(&cells[WAITS_COLUMN_NS], item->total_ns);
         answer_set(&cells[COLUMN_N], (int64_t)item->n);
         answer_set(&cells[COLUMN_MAX], item->max_ns);
         answer_set(&cells[COLUMN_AT], time_since(item->max_at, waits->question->zero));
-        if (behind->utid == TRACE_NONE)
-                return;
-        answer_set_thread(answer, &cells[COLUMN_BEHIND], store, behind->utid);
-        answer_set(&cells[COLUMN_BEHIND_NS], behind->ns);
+        put_behind(answer, cells, waits, utid);
 }
 
 static void waits_put(Answer *answer, Waits *waits) {
