@@ -108,7 +108,11 @@ gives 'of the own programs' "^\"?$alices\"?\$" pids_in armed.pftrace
 doctor() {
         "$DESKTRACE" doctor --json=short "$@" || [ $? = 10 ]
 }
-gives 'doctor tells that it is armed' 'libdesktrace-heap.so is loaded into it' doctor "$alices"
+doctor_of() {
+        as "$1" "$DESKTRACE" doctor --json=short "$2" || [ $? = 10 ]
+}
+gives 'doctor tells her that it is armed' 'libdesktrace-heap.so is loaded into it' doctor_of $ALICE "$alices"
+gives 'and him that he may not know' 'you may not look into this process' doctor_of $BOB "$alices"
 gives 'and of others what shows their growth, and how to arm them' \
         '"desktrace record --stacks-at=page-fault -t 10s; desktrace record --heap -- .*LD_PRELOAD=' doctor $$
 
