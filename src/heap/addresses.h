@@ -4,9 +4,9 @@
 /*
  * Addresses: the samples that have not been freed yet
  *
- * A hash table by address, which grows. Each free() of the program asks first whether the address can be in it,
- * without a lock: a byte for each of 64 Ki groups of addresses says how many of the group are there. All else is
- * under the owner's lock.
+ * A hash table by address, which grows. Each free() in the program first asks, without a lock, whether the address can
+ * be in it: one byte for each of 64 Ki groups of addresses counts how many of the group are present. Everything else
+ * needs the owner's lock.
  */
 
 #include <stdbool.h>
@@ -36,8 +36,8 @@ typedef struct Addresses {
         AddressEntry *entries;
         uint32_t n_entries; /* a power of two */
         uint32_t n_used;
-        uint64_t n_refused; /* that found no room */
-        uint64_t n_missed;  /* whose free() was not seen: the address was given out again */
+        uint64_t n_refused; /* samples for which there was no room */
+        uint64_t n_missed;  /* addresses allocated again whose free() was not seen */
         _Atomic uint8_t filter[1u << ADDRESSES_FILTER_BITS];
 } Addresses;
 
@@ -45,7 +45,7 @@ static inline uint64_t addresses_hash(uint64_t address) {
         return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Whether it may be there: for threads that have got it from the allocator, without the lock. */
+/* Whether the table may have the address. Needs no lock, as the calling thread owns the memory. */
 static inline bool addresses_may_have(Addresses *addresses, uint64_t address) {
         const uint64_t hash = addresses_hash(address);
 
@@ -53,14 +53,14 @@ static inline bool addresses_may_have(Addresses *addresses, uint64_t address) {
                                __ATOMIC_RELAXED) != 0;
 }
 
-/* An address that is there already gives its old entry: true, and *ret_old. 0, or -ENOMEM and counted. */
+/* Adds a sample, or replaces one with the same address: then *ret_has_old is true. 0, or -ENOMEM, which is counted. */
 int addresses_add(Addresses *addresses,
                   const AddressEntry *entry,
                   AddressEntry *ret_old,
                   bool *ret_has_old);
-/* False: it is not there. */
+/* Removes an address. Returns false if it is not present. */
 bool addresses_take(Addresses *addresses, uint64_t address, AddressEntry *ret);
-/* A session has ended: what only it has counted goes. */
+/* Call it when a session has ended: removes samples that only that session has counted. */
 void addresses_forget_session(Addresses *addresses, unsigned session);
-/* One whose address is in the range; false: there is none. */
+/* Removes one address of the range. Returns false if there is none. */
 bool addresses_take_range(Addresses *addresses, uint64_t start, uint64_t end, AddressEntry *ret);

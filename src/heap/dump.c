@@ -7,7 +7,7 @@
 #include "shared/macro.h"
 #include "shared/process-uuid.h"
 
-#define PART_BYTES   (192u << 10) /* of each of the two parts of a packet */
+#define PART_BYTES   (192u << 10) /* for each of the two parts of a packet */
 #define PART_FULL    (32u << 10)  /* then it is written */
 #define PACKET_BYTES (2 * PART_BYTES + 1024u)
 
@@ -102,7 +102,7 @@ void dump_deinit(Dump *dump) {
         *dump = (Dump){};
 }
 
-/* True the first time. */
+/* Marks a number as written. Returns true if it was not marked before. */
 static bool tell(uint8_t *told, uint32_t number) {
         const uint8_t bit = (uint8_t)(1u << number % 8);
         const bool is_new = !(told[number / 8] & bit);
@@ -118,7 +118,7 @@ static void forget_told(Dump *dump) {
 }
 
 /*
- * What samples refer to. A number is one more than it is in our tables, as 0 means none.
+ * What samples refer to. Ids in the trace are one more than indices of our tables, as 0 means none.
  */
 
 static void
@@ -190,7 +190,7 @@ static void intern_stack(Dump *dump, WireWriter *wire, uint32_t number) {
  * Packets
  */
 
-/* Whose heap it is, in a packet of its own. */
+/* Writes whose heap this is, in a packet of its own. */
 static void tell_process(Dump *dump, const DumpTimes *times) {
         const char *slash = strrchr(dump->process->name, '/');
         WireWriter wire;
@@ -211,7 +211,8 @@ static void tell_process(Dump *dump, const DumpTimes *times) {
                 dump->sink->write(dump->sink, wire.start, wire_writer_size(&wire));
 }
 
-/* What is told now is known to those who read only what is left of a ring buffer, and what was told before is not. */
+/* When a ring buffer has overwritten earlier packets, readers only know what was written since the sequence started
+ * over. */
 static void begin_part(Dump *dump, Part *part, const DumpTimes *times) {
         wire_writer_init(&part->interned, dump->interned_bytes, PART_BYTES);
         wire_writer_init(&part->samples, dump->samples_bytes, PART_BYTES);

@@ -4,10 +4,10 @@
 /*
  * Dump: what a session has counted, as packets
  *
- * Each dump is one or more perfetto.protos.ProfilePacket, with numbers that count up from the start; values are
- * sums since the start, of the sites that have changed since the dump before. Stacks, frames and files are told
- * once, until the sequence starts over. Our own fields, from 1900 on, are what Perfetto's has none for: what each
- * site had at the peak, what lived only shortly, and that a dump was made when the program ended.
+ * Each dump is one or more perfetto.protos.ProfilePacket messages, numbered from the start. Values are totals since the
+ * start, for the sites that have changed since the previous dump. Stacks, frames and files are written once, until the
+ * sequence starts over. Our own fields, from 1900 on, have what Perfetto's message cannot express: each site's values
+ * at the peak, short-lived allocations, and that the program was ending when the dump was made.
  */
 
 #include "heap/profile.h"
@@ -18,7 +18,7 @@
 typedef struct DumpSink DumpSink;
 
 struct DumpSink {
-        /* Whether the sequence starts over with the next packet. */
+        /* Returns whether the next packet starts the sequence over. */
         bool (*begins)(DumpSink *sink);
         void (*write)(DumpSink *sink, const void *packet, size_t n_bytes);
 };
@@ -26,15 +26,15 @@ struct DumpSink {
 typedef struct Dump {
         DumpSink *sink;
         ProfileCopy copy;
-        uint8_t *told_frames, *told_sites, *told_modules; /* a bit each */
+        uint8_t *told_frames, *told_sites, *told_modules; /* a bit for each */
         uint8_t *interned_bytes, *samples_bytes, *packet_bytes;
         uint64_t n_dumps;
         uint64_t n_packets;         /* the next one's index */
         const HeapProcess *process; /* of the owner */
         uint64_t process_track;
         bool from_startup;
-        bool at_exit;   /* the program ends, so there is none behind it */
-        bool tells_all; /* next time, also what has not changed */
+        bool at_exit;   /* the program is ending, so this is the last dump */
+        bool tells_all; /* the next dump also has sites that have not changed */
 } Dump;
 
 typedef struct DumpTimes {

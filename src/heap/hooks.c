@@ -3,9 +3,9 @@
 /*
  * Hooks: the functions of malloc() that programs call instead of the C library's
  *
- * Each calls the real one and counts bytes; once in many thousands of bytes it looks where it was called from. An
- * address is forgotten before the real free(), as another thread may get it right afterwards, and remembered after
- * the real malloc().
+ * Each hook calls the real function and counts bytes; once in many thousands of bytes it records where it was called
+ * from. An address is forgotten before the real free(), because another thread may be given it right afterwards, and
+ * remembered after the real malloc().
  */
 
 #include <errno.h>
@@ -24,13 +24,13 @@ static inline __attribute__((__always_inline__)) bool is_due(size_t n_bytes) {
         return UNLIKELY(profile_is_due(n_bytes));
 }
 
-/* Part of the hook itself: the stack begins there. */
+/* Inlined into the hook, where the recorded stack begins. */
 static inline __attribute__((__always_inline__)) void allocated(void *memory, size_t n_bytes) {
         WalkStart start;
 
         walk_capture(&start);
         profile_allocated(PROFILE_HEAP_MALLOC, memory, n_bytes, &start);
-        __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
+        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame until then */
 }
 
 HOOK void *malloc(size_t n_bytes) {
@@ -43,7 +43,7 @@ HOOK void *malloc(size_t n_bytes) {
         return memory;
 }
 
-/* Memory of the pool is not taken back. NULL is in nothing. */
+/* Memory of the pool is never reused. NULL is in no table. */
 HOOK void free(void *memory) {
         if (UNLIKELY(real_pool_left(memory) > 0))
                 return;
@@ -77,7 +77,7 @@ HOOK void *calloc(size_t n, size_t n_bytes) {
         return memory;
 }
 
-/* Out of the pool: it is copied with all that may be its. */
+/* Copies a block out of the pool. Its size is not known, so all bytes that may belong to it are copied. */
 static void *move_out_of_pool(void *memory, size_t n_bytes) {
         void *copy = real_allocator.malloc(n_bytes);
 
@@ -86,7 +86,7 @@ static void *move_out_of_pool(void *memory, size_t n_bytes) {
         return copy;
 }
 
-/* A block that changes its size is a block that is freed and one that is allocated, wherever it lies. */
+/* A block that changes its size counts as one that is freed and another that is allocated, even if it does not move. */
 static void *reallocate_sample(void *old, size_t n_bytes) {
         AddressEntry entry;
         void *memory;
@@ -179,7 +179,7 @@ HOOK void *pvalloc(size_t n_bytes) {
         return memory;
 }
 
-/* Of C23. Where the C library has none, no program calls them. */
+/* New in C23. If the C library lacks them, no program calls them. */
 HOOK void free_sized(void *memory, size_t n_bytes);
 HOOK void free_sized(void *memory, size_t n_bytes _unused_) {
         free(memory);
@@ -190,7 +190,7 @@ HOOK void free_aligned_sized(void *memory, size_t alignment _unused_, size_t n_b
         free(memory);
 }
 
-/* Of old programs. */
+/* Only old programs call it. */
 HOOK void cfree(void *memory);
 HOOK void cfree(void *memory) {
         free(memory);

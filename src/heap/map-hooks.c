@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Map hooks: memory that programs map for themselves, as allocators of their own do
+ * Map hooks: memory that programs map for themselves, for example in an allocator of their own
  *
- * The C library maps what its malloc() needs without calling these, so nothing counts twice. What is small, or that
- * nobody may read or write yet, is passed on: address space alone is no memory.
+ * The C library maps memory for malloc() without calling these, so nothing is counted twice. Small mappings are not
+ * counted, nor are those that nobody may read or write yet: they only reserve address space.
  */
 
 /* Where offsets have 32 bits, mmap() and mmap64() are two functions. Times of 64 bits come only with such offsets, and
@@ -25,7 +25,7 @@ static bool is_counted(size_t n_bytes, int protection, int flags) {
                protection & (PROT_READ | PROT_WRITE) && profile_wants_maps();
 }
 
-/* Part of the hook itself: the stack begins there. */
+/* Inlined into the hook, where the recorded stack begins. */
 static inline __attribute__((__always_inline__)) void mapped(void *memory, size_t n_bytes) {
         WalkStart start;
 
@@ -33,10 +33,10 @@ static inline __attribute__((__always_inline__)) void mapped(void *memory, size_
                 return;
         walk_capture(&start);
         profile_mapped(memory, n_bytes, &start);
-        __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
+        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame until then */
 }
 
-/* What is put over something else takes its place. */
+/* MAP_FIXED replaces what was mapped at the address before. */
 static void replaced(void *memory, size_t n_bytes, int flags) {
         if (flags & MAP_FIXED && profile_wants_maps())
                 (void)profile_unmapped(memory, n_bytes);
@@ -64,14 +64,14 @@ HOOK void *mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, o
         return memory;
 }
 
-/* Before it is somebody else's. */
+/* Counted before the call, as another thread may map the same address right after it. */
 HOOK int munmap(void *memory, size_t n_bytes) {
         if (profile_wants_maps())
                 (void)profile_unmapped(memory, n_bytes);
         return real_allocator.munmap(memory, n_bytes);
 }
 
-/* One that fails counts as given back and mapped again. */
+/* If it fails, the memory counts as unmapped and mapped again. */
 HOOK void *mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
         void *memory, *at = NULL;
         uint64_t n_counted = 0;

@@ -6,7 +6,7 @@
 #include "heap/memory.h"
 #include "shared/macro.h"
 
-/* The first that ends behind the address. */
+/* The index of the first range that ends after the address. */
 static uint32_t find(const Maps *maps, uint64_t address) {
         uint32_t low = 0, high = maps->n_ranges;
 

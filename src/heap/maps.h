@@ -4,8 +4,8 @@
 /*
  * Maps: the memory that the program has mapped for itself and has not given back
  *
- * Ranges of addresses in their order. Part of one can be given back, so what is left of it is a range, or two. All
- * under the owner's lock.
+ * Ranges of addresses, sorted. A program may unmap part of a range, which leaves one smaller range or two. Everything
+ * needs the owner's lock.
  */
 
 #include <stdbool.h>
@@ -25,13 +25,13 @@ typedef struct MapRange {
 typedef struct Maps {
         MapRange *ranges;
         uint32_t n_ranges;
-        uint64_t n_refused; /* that found no room */
+        uint64_t n_refused; /* ranges for which there was no room */
 } Maps;
 
-/* Nothing else is there: it has been taken before. 0, or -ENOMEM and counted. */
+/* Adds a range. The caller has taken whatever it overlaps. 0, or -ENOMEM, which is counted. */
 int maps_add(Maps *maps, const MapRange *range);
 /* Takes what of the first range there lies between the two: *ret is that part, *ret_is_whole whether nothing is left of
  * the range. False: there is none. A range of which there is no room for a second half loses it: that is taken, too. */
 bool maps_take(Maps *maps, uint64_t start, uint64_t end, MapRange *ret, bool *ret_is_whole);
-/* A session has ended: what only it has counted goes. */
+/* Call it when a session has ended: removes ranges that only that session has counted. */
 void maps_forget_session(Maps *maps, unsigned session);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Own heaps: what programs say of allocators of their own (desktrace/heap.h)
+ * Own heaps: what programs report about their own allocators (desktrace/heap.h)
  *
- * A heap is a pointer that points nowhere: its number.
+ * A dt_heap pointer is the heap's number and is never followed.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static uint8_t number_of(const dt_heap *heap) {
         return (uint8_t)(uintptr_t)heap;
 }
 
-/* The first two are not the program's. */
+/* The first two numbers are the C library's heap and mapped memory. */
 HOOK int dt_heap_register(dt_heap **ret, const char *name) {
         const int r = profile_heap_find(name);
 

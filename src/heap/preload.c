@@ -3,8 +3,8 @@
 /*
  * Preload: what the library does in the programs that it is loaded into
  *
- * It offers two data sources, which are the same: the name that Perfetto's configs have, and one that says what it
- * is. With $DESKTRACE_HEAP it counts from the start, for the session that started the program.
+ * It offers one data source under two names: that of Perfetto's configs, and a descriptive one. With $DESKTRACE_HEAP
+ * it counts from the program's start, for the session that started the program.
  */
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static HeapProcess program = { .name = "" };
 static uint64_t wait_until_ns;
 static dt_source *sources[2];
 
-/* The library's thread. What that allocates is not the program's. */
+/* Runs on libdesktrace's thread, whose allocations are not the program's. */
 static const char *setup(dt_instance *instance, const void *config, size_t n, bool is_for_all) {
         HeapSettings settings;
         Recording *recording;
@@ -101,7 +101,7 @@ static const dt_source_ops ops[] = {
 };
 static const char *const names[] = { TRACING_PERFETTO_HEAP_SOURCE, TRACING_HEAP_SOURCE };
 
-/* Its hooks are not called, or not for all: the program has an allocator with tools of its own. */
+/* Why not all allocations reach the hooks: the program has an allocator with its own tools. NULL: they do. */
 static const char *find_reason(void) {
         if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
             dlsym(RTLD_DEFAULT, "__msan_init"))
@@ -138,7 +138,7 @@ static void begin(const char *interval_text) {
         (void)recorder_start_early(interval);
 }
 
-/* What it allocates here, and what the library does, is not the program's. */
+/* Allocations made here or by libdesktrace are not the program's. */
 __attribute__((__constructor__)) static void load(int argc, char **argv) {
         const char *reason = find_reason();
 
@@ -154,14 +154,14 @@ __attribute__((__constructor__)) static void load(int argc, char **argv) {
         heap_thread.is_inside = false;
 }
 
-/* The last to end of what the program is made of, so this is what nobody has freed. */
+/* Runs after the destructors of the program and its libraries, so what is left now was never freed. */
 __attribute__((__destructor__)) static void unload(void) {
-        /* A child of vfork() has our memory, and ends by _exit(), too. */
+        /* A child of vfork() shares our memory and ends by _exit(), too. */
         if (profile_is_ours && *profile_is_ours && getpid() == program.pid)
                 recorder_finish(wait_until_ns);
 }
 
-/* A program that ends without its destructors. */
+/* Called by programs that end without running destructors. */
 _public_ void _exit(int status) {
         static void (*real_exit)(int) __attribute__((__noreturn__));
 

@@ -12,7 +12,7 @@
 #define NEVER    INT64_MAX
 #define OWN_PAGE 4096u
 
-/* Guarded by `walking`: the walker and the sites. By `counting`: the sessions and addresses. Never both at a time. */
+/* `walking` guards the walker and the sites, `counting` the sessions and addresses. No thread holds both. */
 static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, counting = PTHREAD_MUTEX_INITIALIZER;
 static Walker walker;
 static Sites sites;
@@ -59,7 +59,7 @@ static bool is_ours(void) {
  * Sessions
  */
 
-/* Each thread draws again when it allocates next. */
+/* Each thread draws again at its next allocation. */
 static void choose_interval(void) {
         uint64_t least = 0;
 
@@ -171,7 +171,7 @@ void profile_copy_deinit(ProfileCopy *copy) {
         *copy = (ProfileCopy){};
 }
 
-/* Also what has not changed may have been something else at a new peak. */
+/* At a new peak, a site may have had other values than at the last one even if it has not changed since. */
 static void copy_totals(ProfileCopy *copy, SiteTotals *totals) {
         for (uint32_t i = 0; i < copy->n_sites; i++) {
                 const uint64_t at_peak =
@@ -185,7 +185,7 @@ static void copy_totals(ProfileCopy *copy, SiteTotals *totals) {
         memcpy(copy->heaps, totals->heaps, sizeof(copy->heaps));
 }
 
-/* A site that is new between the locks is in the next copy. */
+/* A site that is added between the two locks is left for the next copy. */
 int profile_copy(ProfileCopy *copy, unsigned session) {
         if (copy_init(copy) < 0)
                 return -ENOMEM;
@@ -226,7 +226,7 @@ static uint32_t now_ms(void) {
         return (uint32_t)(monotonic_ns() / 1000000);
 }
 
-/* What a sample of n_bytes stands for. */
+/* How many bytes and allocations a sample of n_bytes stands for. */
 static void weigh(uint64_t *ret_bytes, uint64_t *ret_n, uint64_t n_bytes, uint64_t interval) {
         const double chance = chance_of(n_bytes, interval);
 
@@ -265,7 +265,7 @@ static uint8_t choose_sessions(HeapThread *thread, uint64_t n_bytes, uint64_t le
         return chosen;
 }
 
-/* With the lock. Only what can be found again when it is freed is counted. */
+/* Holds `counting`. Counts a sample only if it can be found again when it is freed. */
 static void count_allocated(HeapThread *thread, AddressEntry *entry, uint64_t least) {
         AddressEntry old;
         bool has_old;
@@ -314,7 +314,7 @@ static void take_sample(HeapThread *thread,
         entry.heap = site_heap(entry.site, heap);
 
         pthread_mutex_lock(&counting);
-        /* Settings that have changed meanwhile would not know what to make of it. */
+        /* If the settings have changed meanwhile, the draw is for the old ones. */
         if (thread->epoch == atomic_load(&profile_epoch))
                 count_allocated(thread, &entry, least);
         pthread_mutex_unlock(&counting);
@@ -326,7 +326,7 @@ static void draw(HeapThread *thread, uint64_t least) {
         thread->left = least > 0 ? (int64_t)chance_draw(&thread->random, least) : NEVER;
 }
 
-/* New settings: what was drawn for the old ones says nothing now. True if this allocation is a sample. */
+/* After new settings, what was drawn for the old ones is void. Returns true if this allocation is a sample. */
 static bool begin_epoch(HeapThread *thread, size_t n_bytes) {
         thread->epoch = atomic_load(&profile_epoch);
         draw(thread, atomic_load(&interval_least));
@@ -381,7 +381,7 @@ bool profile_take(void *memory, AddressEntry *ret) {
         return take_address(addresses_key(memory, PROFILE_HEAP_MALLOC), ret);
 }
 
-/* A session that has ended since is not to be put back. */
+/* The sessions that are still running: an address is not put back for one that has ended. */
 static uint8_t sessions_still_there(void) {
         uint8_t there = 0;
 
@@ -451,7 +451,7 @@ bool profile_wants_maps(void) {
         return atomic_load_explicit(&interval_least, memory_order_relaxed) > 0;
 }
 
-/* With the lock. How many bytes of counted ranges there were. */
+/* Holds `counting`. Returns how many bytes of the range were counted. */
 static uint64_t take_ranges(uint64_t start, uint64_t end) {
         uint64_t n_all = 0;
         MapRange range;

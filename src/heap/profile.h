@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Profile: what is counted of the program's heap, for up to eight recordings at a time
+ * Profile: the counts of the program's heap, for up to eight recordings at a time
  *
- * Samples are taken at the smallest interval that any of the recordings asks for. One with a larger interval
- * counts each sample with the probability that makes it what it would have seen alone, so no recording changes
- * what another one shows. A stack is walked once.
+ * Samples are taken at the smallest interval that any of the recordings asks for. A recording with a larger interval
+ * counts each sample with such a probability that it sees what it would have seen alone, so recordings do not change
+ * one another's results. Each stack is walked once for all of them.
  *
- * A thread that allocates asks for two locks, one after the other, only when a sample is due, or when it frees
- * one: for the walk, and for the counts. In code of ours nothing is sampled, so a handler of signals that
- * allocates meanwhile does not wait for the thread that it has interrupted. In a forked child there is no profile:
- * the page that says so is emptied by the kernel when a process forks, whichever way it does.
+ * A thread takes locks only when it allocates or frees a sample: one for the walk, and after that one for the counts.
+ * Nothing is sampled while our own code runs, so a signal handler that allocates meanwhile does not wait for a lock of
+ * the thread that it has interrupted. A forked child has no profile: it learns that it is one from a page that the
+ * kernel clears in every fork.
  */
 
 #include <stdatomic.h>
@@ -29,7 +29,7 @@
 
 #define PROFILE_HEAP_NAME_MAX 63u
 
-/* The first heaps; what programs register comes behind them. */
+/* The first heaps. Those that programs register follow. */
 enum {
         PROFILE_HEAP_MALLOC,
         PROFILE_HEAP_MMAP,
@@ -42,28 +42,28 @@ typedef struct ProfileSession {
         uint64_t started_ns; /* CLOCK_MONOTONIC */
 } ProfileSession;
 
-/* What could not be counted, so far. */
+/* What could not be counted so far. */
 typedef struct ProfileLosses {
         uint64_t
-                n_without_address; /* no room to remember them: neither allocated nor freed is counted */
+                n_without_address; /* not counted at all, as there was no room to remember the address */
         uint64_t n_missed_frees; /* noticed later */
-        uint64_t n_without_site; /* no room for their stacks */
+        uint64_t n_without_site; /* counted without a stack, as there was no room for it */
         uint64_t n_complete, n_incomplete;
 } ProfileLosses;
 
-/* A copy of what one session has counted, at one moment. */
+/* What one session has counted, copied at one moment. */
 typedef struct ProfileCopy {
-        SiteCounts *counts; /* by site; `is_changed` since the copy before */
+        SiteCounts *counts; /* by site; `is_changed`: since the previous copy */
         uint64_t *at_peak, *n_at_peak;
         uint32_t n_sites;
         SiteHeap heaps[SITE_HEAPS_MAX];
 } ProfileCopy;
 
 extern _Atomic uint32_t profile_epoch; /* changes with the smallest interval */
-extern bool *profile_is_ours;          /* on its own page; false: a forked child */
+extern bool *profile_is_ours;          /* on a page of its own; false in a forked child */
 extern Addresses profile_addresses;
 
-/* Once, before the first session; not in a forked child. 0 or a negative errno. */
+/* Call it once, before the first session, and not in a forked child. 0 or a negative errno. */
 int profile_init(void);
 
 /* -EBUSY: all are in use. */
@@ -71,7 +71,7 @@ int profile_start(unsigned *ret_session, uint64_t interval);
 void profile_stop(unsigned session);
 uint64_t profile_started_ns(unsigned session);
 
-/* 0 or -ENOMEM. A copy is of one session, and is made again and again. */
+/* Brings a copy up to date; it must always be of the same session. 0 or -ENOMEM. */
 int profile_copy(ProfileCopy *copy, unsigned session);
 void profile_copy_deinit(ProfileCopy *copy);
 void profile_losses(ProfileLosses *ret);
@@ -82,27 +82,27 @@ int profile_heap_find(const char *name);
 unsigned profile_n_heaps(void);
 const char *profile_heap_name(unsigned heap);
 
-/* Sites, stacks and files up to the copy's n_sites, without a lock: they stay as they are. */
+/* Sites below the copy's n_sites, with their stacks and files, may be read without a lock: they never change. */
 const Sites *profile_sites(void);
 const Walker *profile_walker(void);
 
 /*
- * For the hooks. All leave errno alone.
+ * For the hooks. All preserve errno.
  */
 
-/* A thread's bytes are used up, or its settings are old. */
+/* Call it when the thread's next sample is due, or its settings are out of date. */
 void profile_allocated(uint8_t heap, const void *memory, size_t n_bytes, const WalkStart *start);
-/* It may be a sample. */
+/* Call it before memory that may be a sample is freed. */
 void profile_freed(uint8_t heap, const void *memory);
-/* The same in two steps, for realloc(): what is taken is counted as freed, or put back. */
+/* The same in two steps, for realloc(): after profile_take(), count the entry as freed or put it back. */
 bool profile_take(void *memory, AddressEntry *ret);
 void profile_put_back(const AddressEntry *entry);
 void profile_count_freed(const AddressEntry *entry);
 void profile_freed_range(uint8_t heap, const void *start, size_t n_bytes);
-/* The same of memory that is mapped, of which all is counted, as there is little of it. */
+/* The same for mapped memory. Mappings are few, so all are counted. */
 bool profile_wants_maps(void);
 void profile_mapped(const void *memory, size_t n_bytes, const WalkStart *start);
-/* How many bytes of it were counted. */
+/* Returns how many bytes of the range were counted. */
 uint64_t profile_unmapped(const void *memory, size_t n_bytes);
 
 static inline bool profile_may_have(uint8_t heap, const void *memory) {

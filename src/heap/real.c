@@ -9,8 +9,8 @@
 #include "heap/real.h"
 #include "shared/macro.h"
 
-#define CACHED_BYTES_MAX 1032 /* of what glibc keeps for each thread */
-#define MMAP2_BYTES      4096 /* that its offsets count */
+#define CACHED_BYTES_MAX 1032 /* the largest block that glibc caches for each thread */
+#define MMAP2_BYTES      4096 /* the unit of its offsets */
 
 _Alignas(64) uint8_t real_pool[REAL_POOL_BYTES];
 size_t real_clear_max;
@@ -33,8 +33,8 @@ void *real_pool_take(size_t alignment, size_t n_bytes) {
 }
 
 /*
- * What is called before it is found. Where it has not been found after that, it is being found by this very call or
- * by another thread, or it does not exist.
+ * Called until the real functions are found. If one is still unknown after real_find(), it is being looked up right
+ * now, by this thread or another, or it does not exist.
  */
 
 static void *first_malloc(size_t n_bytes) {
@@ -50,7 +50,7 @@ static void first_free(void *memory) {
                 real_allocator.free(memory);
 }
 
-/* Nothing of the pool was ever used. The hook has multiplied before. */
+/* The pool's memory is zero, as none is ever reused. The hook has checked the product. */
 static void *first_calloc(size_t n, size_t n_bytes) {
         real_find();
         if (real_allocator.calloc == first_calloc)
@@ -58,7 +58,7 @@ static void *first_calloc(size_t n, size_t n_bytes) {
         return real_allocator.calloc(n, n_bytes);
 }
 
-/* Old memory of the pool does not come here. */
+/* `old` is not from the pool: the hook handles that. */
 static void *first_realloc(void *old, size_t n_bytes) {
         real_find();
         if (real_allocator.realloc == first_realloc)
@@ -101,7 +101,7 @@ static void *first_pvalloc(size_t n_bytes) {
         return real_allocator.pvalloc(n_bytes);
 }
 
-/* Mapped memory can be had without the C library. */
+/* Mapping memory is possible without the C library. */
 
 static void *
 first_mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, int64_t offset) {
@@ -130,7 +130,7 @@ static int first_munmap(void *memory, size_t n_bytes) {
         return real_allocator.munmap(memory, n_bytes);
 }
 
-/* The hook always passes five. */
+/* The hook always passes five arguments. */
 static void *first_mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
         __builtin_va_list arguments;
         void *at;
@@ -176,7 +176,7 @@ static size_t find_clear_max(const void *found) {
                                                                                  : 0;
 }
 
-/* Two threads may find the same. */
+/* Two threads may do this at the same time; both find the same. */
 void real_find(void) {
         static _Atomic bool is_finding;
         static const struct {

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Real: the allocator that the program has without us
+ * Real: the allocator that the program would have without us
  *
- * It is the next one that the linker finds: that of the C library, or one that the program is linked to. The first
- * call finds it, so the table can be called at any time. What is asked for while it is being found (that allocates)
- * comes from a small pool, which nothing is ever given back to.
+ * It is the next one in the linker's order: the C library's, or one that the program is linked with. The first call
+ * looks it up, so the functions of the table can be called at any time. The lookup itself allocates; that memory comes
+ * from a small pool, whose memory is never reused.
  */
 
 #include <stdbool.h>
@@ -38,13 +38,13 @@ extern uint8_t real_pool[REAL_POOL_BYTES];
  * glibc's calloc() does not look there before 2.41, but asks for the lock of all threads. 0: of another allocator. */
 extern size_t real_clear_max;
 
-/* Finds it before the first call. */
+/* Looks the allocator up before the first call. */
 void real_find(void);
 
-/* Of the pool. NULL with errno: it is used up. */
+/* Takes memory from the pool. NULL with errno if the pool is used up. */
 void *real_pool_take(size_t alignment, size_t n_bytes);
 
-/* At most how many bytes of the pool begin there; 0: it is not of the pool. */
+/* How many bytes of the pool follow an address, which is the most that its block can have; 0: not in the pool. */
 static inline size_t real_pool_left(const void *memory) {
         const uintptr_t at = (uintptr_t)memory - (uintptr_t)real_pool;
 

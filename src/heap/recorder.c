@@ -18,7 +18,7 @@
 #define THREAD_STACK_BYTES (256u << 10)
 #define NS_PER_MS          UINT64_C(1000000)
 #define NS_PER_SEC         UINT64_C(1000000000)
-#define REPLIES_MAX        4 /* flushes that wait for one dump */
+#define REPLIES_MAX        4 /* flushes that can wait for one dump */
 
 struct Recording {
         DumpSink sink;
@@ -32,18 +32,19 @@ struct Recording {
         dt_reply *flushes[REPLIES_MAX];
         unsigned n_flushes;
         dt_reply *stop;
-        bool is_writing; /* somebody writes a dump, without the lock */
-        bool is_over;    /* it counts no more */
-        bool is_doomed;  /* the instance is gone, and the thread shall free this */
+        bool is_writing; /* a thread is writing a dump, without holding the lock */
+        bool is_over;    /* it no longer counts */
+        bool is_doomed;  /* the instance is gone: the thread must free this */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed; /* orders, or a dump is written; waits use CLOCK_MONOTONIC */
+static pthread_cond_t
+        changed; /* an order arrived, or a dump is written; waits use CLOCK_MONOTONIC */
 static List recordings = LIST_INIT(recordings);
 static bool has_thread;
-static bool is_finishing; /* the program ends: the thread takes no more orders */
+static bool is_finishing; /* the program is ending: the thread takes no more orders */
 
-/* A session of profile.h that counts already, for the first recording that comes. */
+/* A session of profile.h that is already counting, for the first recording that comes. */
 static bool is_early;
 static unsigned early_session;
 static uint64_t early_interval;
@@ -67,7 +68,7 @@ static uint64_t clock_ns(clockid_t clock) {
         return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* A dump, during which others may give orders. With the lock, which it gives away meanwhile. */
+/* Holds the lock, but releases it while the dump is written, so that other threads can give orders. */
 static void write_dump(Recording *recording) {
         const DumpTimes times = {
                 .now_ns = clock_ns(CLOCK_BOOTTIME),
@@ -86,7 +87,7 @@ static void write_dump(Recording *recording) {
         pthread_cond_broadcast(&changed);
 }
 
-/* The counting ends; what is written stays. */
+/* Ends the counting. What has been written stays. */
 static void end_recording(Recording *recording) {
         if (recording->is_over)
                 return;
@@ -103,7 +104,7 @@ static void note(Recording *recording, const char *format, uint64_t n) {
         (void)dt_instance_add_note(recording->instance, text);
 }
 
-/* What is missing in the trace, while there is somebody to tell. */
+/* Notes what is missing in the trace, while there is an instance to note it with. */
 static void note_losses(Recording *recording) {
         ProfileLosses losses;
 
@@ -128,7 +129,7 @@ static bool has_orders(const Recording *recording) {
         return recording->is_doomed || recording->n_flushes > 0 || recording->stop;
 }
 
-/* Those that came before the dump began; others wait for the next one. */
+/* Answers the flushes that came before the dump began; others wait for the next dump. */
 static void answer(Recording *recording, unsigned n_flushes, dt_reply *stop) {
         for (unsigned i = 0; i < n_flushes; i++)
                 dt_reply_done(recording->flushes[i], NULL);
@@ -178,7 +179,7 @@ static void wait_until(uint64_t until_ns) {
                 pthread_cond_timedwait(&changed, &lock, &until);
 }
 
-/* The first that has something to do; NULL, and when that will be. */
+/* The first recording that has something to do; if NULL, *ret_until_ns is when the next one will. */
 static Recording *find_work(uint64_t now_ns, uint64_t *ret_until_ns) {
         Recording *recording;
 
@@ -212,7 +213,7 @@ static void *run(void *userdata _unused_) {
         return NULL;
 }
 
-/* With the lock. */
+/* Holds the lock. */
 static void init_changed(void) {
         static bool is_done;
         pthread_condattr_t attributes;
@@ -226,7 +227,7 @@ static void init_changed(void) {
         is_done = true;
 }
 
-/* With the lock. The C library takes thread-local variables off the stack, of which a program may have any amount. */
+/* Holds the lock. Thread-local variables are on the thread's stack, and a program may have any amount of them. */
 static int start_thread(void) {
         pthread_attr_t attributes;
         pthread_t thread;
@@ -264,7 +265,7 @@ int recorder_start_early(uint64_t interval) {
         return r;
 }
 
-/* With the lock. What counts since the program's start is for the first who wants it as it is. */
+/* Holds the lock. The first recording with the same settings takes over what was counted since the program's start. */
 static int begin_session(Recording *recording) {
         const HeapSettings *settings = &recording->settings;
 
@@ -328,7 +329,7 @@ int recorder_add(Recording **ret,
         return r;
 }
 
-/* More than that at a time the service does not ask for; then this one has nothing newer than the others. */
+/* The service does not send more flushes than that at a time. One too many is answered at once. */
 void recorder_flush(Recording *recording, dt_reply *reply) {
         pthread_mutex_lock(&lock);
         if (recording->n_flushes < REPLIES_MAX && !is_finishing)
@@ -370,7 +371,7 @@ void recorder_finish(uint64_t deadline_ns) {
         static _Atomic bool has_begun;
         Recording *recording;
 
-        /* A handler of signals may end the program once more. */
+        /* A signal handler may end the program a second time. */
         if (atomic_exchange(&has_begun, true))
                 return;
         heap_thread.is_inside = true;

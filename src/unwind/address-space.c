@@ -41,7 +41,7 @@ static int reserve(AddressSpace *space, size_t n) {
         return 0;
 }
 
-/* The first mapping that ends behind an address. */
+/* The index of the first mapping that ends after an address. */
 static size_t index_of(const AddressSpace *space, uint64_t address) {
         return bisect(space->mappings, space->n_mappings, end, address);
 }
@@ -62,15 +62,15 @@ static Mapping behind(const Mapping *mapping, uint64_t start) {
         };
 }
 
-/* Makes room for [start, end): what lies in it goes, what reaches into it is cut. Returns the place for a new one.
- * There is room for two more. */
+/* Clears [start, end): removes mappings inside the range and cuts those that overlap it. Returns the index at which a
+ * new mapping belongs. The array must have room for two more. */
 static size_t cut_out(AddressSpace *space, uint64_t start, uint64_t end) {
         size_t first = index_of(space, start), last;
         Mapping *mapping;
 
         if (first < space->n_mappings && space->mappings[first].start < start) {
                 mapping = &space->mappings[first];
-                if (mapping->end > end) { /* it goes on behind: it becomes two */
+                if (mapping->end > end) { /* the mapping continues after the range: split it */
                         move(space, first + 1, first);
                         space->mappings[first + 1] = behind(&space->mappings[first], end);
                 }

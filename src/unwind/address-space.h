@@ -16,11 +16,11 @@
 
 #define ADDRESS_SPACE_MAPPINGS_MAX 4096u /* of code; a large program has a few hundred */
 
-/* A file that is mapped, with what is known of it. The caller owns it, and says what it has found. */
+/* A mapped file and what is known about it. The caller owns it, and fills it in. */
 typedef enum CodeState {
-        CODE_UNREAD, /* nobody has looked */
-        CODE_READ,   /* `module` is there */
-        CODE_OPAQUE, /* it cannot be read, or is no program */
+        CODE_UNREAD, /* not tried yet */
+        CODE_READ,   /* `module` is set */
+        CODE_OPAQUE, /* it cannot be read, or is not a program */
 } CodeState;
 
 typedef struct CodeFile {
@@ -32,7 +32,7 @@ typedef struct Mapping {
         uint64_t start;
         uint64_t end;
         uint64_t offset; /* in the file */
-        CodeFile *file;  /* NULL: code that is in no file, as a just-in-time compiler makes */
+        CodeFile *file;  /* NULL: code outside any file, such as a just-in-time compiler's */
 } Mapping;
 
 typedef struct AddressSpace AddressSpace;
@@ -45,7 +45,7 @@ struct AddressSpace {
         Mapping *mappings; /* by address, without overlaps */
         size_t n_mappings;
         size_t n_allocated;
-        uint64_t n_refused; /* mappings that were one too many */
+        uint64_t n_refused; /* mappings over the limit */
 };
 
 void address_space_init(AddressSpace *space);

@@ -6,7 +6,7 @@
 #include "shared/macro.h"
 #include "unwind/architecture.h"
 
-/* struct rt_sigframe of the kernel's arch/x86: a return address (gone by then), and a ucontext, whose general registers
+/* struct rt_sigframe of the kernel's arch/x86: a return address (popped then), and a ucontext, whose general registers
  * begin at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. In DWARF's order: rax, rdx, rcx, rbx, rsi,
  * rdi, rbp, rsp, r8 to r15, rip. */
 static const int16_t signal_offsets_x86_64[] = {

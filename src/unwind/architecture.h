@@ -12,12 +12,12 @@
 
 #include "unwind/row.h"
 
-#define UNWIND_REGISTERS_MAX 33 /* room for arm64, which has the most */
+#define UNWIND_REGISTERS_MAX 33 /* arm64 has the most */
 
 /* A frame that the kernel has made for a signal: where the registers are that it interrupted, above the stack pointer.
  * */
 typedef struct SignalFrame {
-        const int16_t *offsets; /* by register; -1: not there */
+        const int16_t *offsets; /* by register; -1: not saved */
         uint8_t n_registers;
 } SignalFrame;
 

@@ -2,7 +2,7 @@
 
 #include "unwind/byte-reader.h"
 
-#define LEB_BYTES_MAX 10 /* of 64 bits */
+#define LEB_BYTES_MAX 10 /* enough for 64 bits */
 
 static uint64_t fail(ByteReader *reader) {
         reader->failed = true;
@@ -66,7 +66,7 @@ void byte_skip(ByteReader *reader, uint64_t n_bytes) {
 
 static uint64_t read_form(ByteReader *reader, uint8_t form) {
         switch (form) {
-        case 0x00: /* of the machine's width: these files are of 64 bits */
+        case 0x00: /* the machine's word: only 64-bit files are read */
         case 0x04:
         case 0x0c:
                 return byte_read(reader, 8);

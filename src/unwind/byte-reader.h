@@ -4,8 +4,8 @@
 /*
  * Byte reader: a bounded cursor over the little-endian bytes of a program's file
  *
- * The bytes are somebody else's. A read past the end gives 0 and sets `failed`, which stays set, so a caller reads all
- * that belongs together and looks once.
+ * The bytes are not trusted. A read past the end returns 0 and sets `failed`, which stays set, so a caller can read a
+ * whole record and check once.
  */
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@ typedef struct ByteReader {
         const uint8_t *start;
         const uint8_t *at;
         const uint8_t *end;
-        uint64_t address; /* of `start`, for pointers that count from where they stand */
+        uint64_t address; /* of `start`, for pointers that are relative to their own place */
         bool failed;
 } ByteReader;
 
-/* How DWARF writes a pointer: a form in the low four bits, what it counts from in the next three. */
+/* How DWARF writes a pointer: its form in the low four bits, its base in the next three. */
 enum {
         POINTER_OMITTED = 0xff,
         POINTER_FORM = 0x0f,
@@ -50,5 +50,5 @@ uint64_t byte_read_uleb(ByteReader *reader);
 int64_t byte_read_sleb(ByteReader *reader);
 void byte_skip(ByteReader *reader, uint64_t n_bytes);
 
-/* A pointer in one of DWARF's encodings; `data` is what POINTER_FROM_DATA counts from. */
+/* A pointer in one of DWARF's encodings; `data` is the base of POINTER_FROM_DATA. */
 uint64_t byte_read_pointer(ByteReader *reader, uint8_t encoding, uint64_t data);

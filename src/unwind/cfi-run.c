@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Runs the program of a function's entry. The state is a row, and only what a row has is followed: of all registers the
+ * Runs the program of a function's entry. The state is a row, so of all registers only those in a row are tracked: the
  * CFA, the frame pointer and the return address.
  */
 
@@ -37,7 +37,7 @@ enum {
         CFA_NEGATE_RETURN_STATE = 0x2d, /* arm64: signed return addresses; x86 has no such thing */
         CFA_ARGUMENTS_SIZE = 0x2e,
 
-        CFA_SHORT = 0xc0, /* these have their operand in the low six bits */
+        CFA_SHORT = 0xc0, /* from here on, the operand is in the low six bits */
         CFA_SHORT_ADVANCE = 0x40,
         CFA_SHORT_OFFSET = 0x80,
         CFA_SHORT_RESTORE = 0xc0,
@@ -54,14 +54,14 @@ typedef struct CfiRun {
         const CfiEntry *entry;
         const Architecture *architecture;
         uint64_t wanted;   /* the address whose row it is */
-        uint64_t location; /* where the program has come to */
+        uint64_t location; /* the address that the program has reached */
         UnwindRow row;
         UnwindRow initial; /* after the common part */
         UnwindRow remembered[CFI_STATES_MAX];
         size_t n_remembered;
 } CfiRun;
 
-/* An offset that a row can hold. With a larger one there is no row. */
+/* Stores an offset if a row can hold it. Otherwise there is no row. */
 static bool narrow(int32_t *ret, int64_t value) {
         *ret = (int32_t)value;
         return value >= INT32_MIN && value <= INT32_MAX;
@@ -80,7 +80,7 @@ static void define_cfa(CfiRun *run, uint64_t number, int64_t offset) {
                 run->row.kind = ROW_NONE;
 }
 
-/* DW_CFA_def_cfa_offset and its like keep the register, and mean nothing after an expression. */
+/* DW_CFA_def_cfa_offset and similar instructions keep the register, so they are invalid after an expression. */
 static void define_offset(CfiRun *run, int64_t offset) {
         if (run->row.kind == ROW_REGISTER)
                 define_cfa(run, run->row.cfa_register, offset);
@@ -114,7 +114,7 @@ static void restore_rule(CfiRun *run, uint64_t number) {
                 set_rule(run, number, run->initial.return_rule, run->initial.return_offset);
 }
 
-/* "The register and an offset", and what follows it. */
+/* Whether an expression is "register plus offset" followed by exactly the bytes of `tail`. */
 static bool is_register_and(const uint8_t *bytes,
                             size_t n_bytes,
                             const uint8_t *tail,
@@ -133,7 +133,7 @@ static bool is_register_and(const uint8_t *bytes,
                (n_tail == 0 || memcmp(reader.at, tail, n_tail) == 0);
 }
 
-/* The linker's entry for a PLT: rsp + 8 + ((rip & 15) >= N) << 3. N is the length of what comes before the push. */
+/* What linkers write for a PLT: rsp + 8 + (((rip & 15) >= N) << 3), where N is the offset after the entry's push. */
 static bool is_plt(int32_t *ret_after, const uint8_t *bytes, size_t n_bytes) {
         static const uint8_t start[] = { 0x77, 8, 0x80, 0, 0x3f, 0x1a };
         static const uint8_t end[] = { 0x2a, 0x33, 0x24, 0x22 };
@@ -175,7 +175,7 @@ static void save_by_expression(CfiRun *run, uint64_t number, const uint8_t *byte
                 set_rule(run, number, RULE_NONE, 0);
 }
 
-/* A block of bytes inside the program, NULL when it is not. */
+/* A block of bytes inside the program; NULL if it reaches beyond the end. */
 static const uint8_t *read_block(ByteReader *reader, size_t *ret_n_bytes) {
         const uint64_t n = byte_read_uleb(reader);
         const uint8_t *block = reader->at;
@@ -252,7 +252,7 @@ static void run_rule(CfiRun *run, ByteReader *reader, uint8_t op) {
         case CFA_REGISTER:
                 set_rule(run, number, RULE_REGISTER, (int64_t)byte_read_uleb(reader));
                 break;
-        default: /* a value of its own: nobody writes it for these */
+        default: /* DW_CFA_val_offset and the like, which no compiler uses for these registers */
                 (void)byte_read_sleb(reader);
                 set_rule(run, number, RULE_NONE, 0);
         }
@@ -267,7 +267,7 @@ static void run_state(CfiRun *run, ByteReader *reader, uint8_t op) {
                 reader->failed = true;
 }
 
-/* Whether the wanted address lies before where the program goes on, so that the row at hand is its row. */
+/* Advances the location. Returns true if that passes the wanted address, so the current row is the one. */
 static bool run_advance(CfiRun *run, ByteReader *reader, uint8_t op) {
         uint64_t to;
 
@@ -369,7 +369,7 @@ int cfi_entry_row(UnwindRow *ret,
                 ret->kind = ROW_SIGNAL;
                 return 0;
         }
-        /* What is remembered is written before it is read: it need not be cleared. */
+        /* The remembered states are written before they are read, so they need no clearing. */
         run.entry = entry;
         run.architecture = architecture;
         run.wanted =

@@ -5,7 +5,7 @@
 #define AUGMENTATION_MAX 8
 #define LONG_LENGTH      UINT32_C(0xffffffff)
 
-/* A record's body: its length is 4 bytes, or 12 where it is longer than that can say. */
+/* Reads a record's body. The length takes 4 bytes, or 12 for a record too long for that. */
 static int read_record(ByteReader *ret, const CfiSection *section, size_t offset) {
         ByteReader reader;
         uint64_t n;
@@ -42,7 +42,7 @@ static void read_augmentation(CfiEntry *entry, ByteReader *reader, const char *l
                 case 'B': /* arm64: return addresses are signed with another key */
                 case 'G':
                         break;
-                default: /* of a letter that nobody knows only the length is known */
+                default: /* an unknown letter: its data can only be skipped */
                         return;
                 }
 }

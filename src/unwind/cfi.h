@@ -20,15 +20,15 @@
 
 enum {
         _CFI_E_SUCCESS,
-        CFI_E_BAD,      /* not an entry, or one that cannot be */
-        CFI_E_NOT_HERE, /* the address is in no function */
+        CFI_E_BAD,      /* not a valid entry */
+        CFI_E_NOT_HERE, /* no function covers the address */
 };
 
-/* A section as the file has it. */
+/* The bytes of the section. */
 typedef struct CfiSection {
         const uint8_t *bytes;
         size_t n_bytes;
-        uint64_t address; /* of the first byte, as the file counts */
+        uint64_t address; /* of the first byte, in the file's address space */
 } CfiSection;
 
 typedef struct CfiProgram {
@@ -37,11 +37,11 @@ typedef struct CfiProgram {
         uint64_t address;
 } CfiProgram;
 
-/* A function's entry, with what it shares with others. */
+/* A function's entry (FDE) with the common part (CIE) that it refers to. */
 typedef struct CfiEntry {
         uint64_t start; /* of the function */
         uint64_t end;
-        CfiProgram common; /* how each function begins */
+        CfiProgram common; /* the state at a function's first byte */
         CfiProgram own;
         uint64_t code_factor;
         int64_t data_factor;

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * ELF image: where in a program's or library's file things are, by its first bytes
+ * ELF image: where things are in the file of a program or library, from its first bytes
  *
- * Only what the kernel itself goes by is read: the header and the segments. Sections may be missing or wrong in a file
- * that runs. 64 bits, little-endian.
+ * Reads only what the kernel itself uses, the header and the segments: a file can run although its sections are missing
+ * or wrong. 64-bit, little-endian files only.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_SEGMENTS_MAX 24 /* of those that matter; linkers make at most a dozen */
-#define BUILD_ID_MAX     20 /* as much as the kernel passes on */
+#define ELF_SEGMENTS_MAX 24 /* loadable ones and notes; linkers make at most a dozen */
+#define BUILD_ID_MAX     20 /* as much as the kernel reports */
 
 enum {
         _ELF_IMAGE_E_SUCCESS,
@@ -43,7 +43,7 @@ int elf_image_parse(ElfImage *ret, const void *head, size_t n_bytes);
  * GNU's make several such segments, so that it differs between the mappings of one file. */
 bool elf_image_bias(const ElfImage *image, uint64_t offset, uint64_t *ret);
 
-/* Where the bytes at an address are, and how many there are to the end of the segment. */
+/* Finds the file offset of an address, and how many bytes of the segment follow it. */
 bool elf_image_find(const ElfImage *image,
                     uint64_t address,
                     uint64_t *ret_offset,

@@ -4,8 +4,8 @@
 /*
  * Frame index: .eh_frame_hdr, which finds a function's entry by its address
  *
- * The linker makes a sorted table of 8 bytes a function, in one encoding that all of them use. Where it lies about the
- * order, entries are not found, and nothing else happens: each entry says itself which addresses it is for.
+ * The linker writes a sorted table with 8 bytes for each function, always in the same encoding. If the order is wrong,
+ * lookups fail and nothing worse happens: each entry itself has the range of its function.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 enum {
         _FRAME_INDEX_E_SUCCESS,
-        FRAME_INDEX_E_BAD, /* not an index, or in an encoding that no linker writes */
+        FRAME_INDEX_E_BAD, /* not an index, or not in the usual encoding */
 };
 
 typedef struct FrameIndex {
@@ -26,8 +26,7 @@ typedef struct FrameIndex {
 /* The bytes must live as long as the index. 0 or FRAME_INDEX_E_BAD. */
 int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint64_t address);
 
-/* Where in .eh_frame the entry for an address begins, if it is in a function at all; UINT64_MAX: before all functions.
- * */
+/* The offset in .eh_frame of the entry for an address, if any function has it; UINT64_MAX: it is before them all. */
 uint64_t frame_index_find(const FrameIndex *index, uint64_t address);
 
 /* Where in .eh_frame the last entry begins. */

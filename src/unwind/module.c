@@ -7,12 +7,12 @@
 #include "shared/macro.h"
 #include "unwind/module.h"
 
-/* Behind the beginning of the last entry: a function's program is a few KiB at most. */
+/* How much to read from the start of the last entry on; programs of functions are a few KiB at most. */
 #define LAST_ENTRY_BYTES (CFI_PROGRAM_BYTES_MAX + 4096u)
 
 static _Atomic uint32_t next_id = 1;
 
-/* A part of the file, as much of it as there is: 0 or a negative errno. */
+/* Reads a part of the file, or less at its end: 0 or a negative errno. */
 static int read_part(const uint8_t **ret,
                      size_t *ret_n_bytes,
                      ModuleReader *reader,
@@ -71,7 +71,7 @@ static int read_index(Module *module, ModuleReader *reader) {
         return r ? MODULE_E_NO_FRAMES : 0;
 }
 
-/* The index says where the section begins and its last entry; the segment has more behind it. */
+/* The index tells where .eh_frame and its last entry begin, but not where the section ends. */
 static int read_section(Module *module, ModuleReader *reader) {
         const uint64_t wanted = add_saturated(frame_index_last(&module->index), LAST_ENTRY_BYTES);
         uint64_t offset, n_bytes;
@@ -149,7 +149,7 @@ void module_row(const Module *module, UnwindRow *ret, uint64_t address) {
         if (offset >= module->section.n_bytes ||
             cfi_entry_read(&entry, &module->section, (size_t)offset))
                 return;
-        /* What it leaves in *ret when it finds none is the row of what is not known. */
+        /* If this finds no row, it leaves ROW_NONE in *ret. */
         (void)cfi_entry_row(ret, &entry, module->architecture, address);
 }
 

@@ -4,9 +4,9 @@
 /*
  * Module: one program or library, and the rows of its functions
  *
- * However many processes have it, it is there once. Its sections for unwinding are copied when it is opened; a
- * function's rows are made when one of its addresses is looked up. Where the bytes come from (a file, a process, one's
- * own memory) is the caller's business: they come through a reader.
+ * All processes that map a file share one module. The sections for unwinding are copied when the module is made; a row
+ * is made when its address is looked up. The bytes come through a reader, so the caller decides what they are read
+ * from: a file, another process, or its own memory.
  */
 
 #include <stdint.h>
@@ -17,18 +17,19 @@
 
 #define MODULE_HEAD_BYTES  4096u
 #define MODULE_NOTES_BYTES 4096u
-#define MODULE_SECTION_MAX (64u << 20) /* each of the two; the largest known is 11 MB */
+#define MODULE_SECTION_MAX \
+        (64u << 20) /* for each of the two sections; the largest known has 11 MB */
 
 enum {
         _MODULE_E_SUCCESS,
-        MODULE_E_NOT_ELF,   /* or of another machine */
-        MODULE_E_NO_FRAMES, /* it has no index of frames, or one that cannot be */
+        MODULE_E_NOT_ELF,   /* or for another machine */
+        MODULE_E_NO_FRAMES, /* no .eh_frame_hdr, or an invalid one */
 };
 
 typedef struct ModuleReader ModuleReader;
 
 struct ModuleReader {
-        /* Reads up to n_bytes at an offset of the file: how many it was, fewer only at the end, or a negative errno. */
+        /* Reads up to n_bytes at an offset of the file, fewer only at its end: how many, or a negative errno. */
         int64_t (*read)(ModuleReader *reader, void *buffer, size_t n_bytes, uint64_t offset);
         /* The same without a copy, for sections: the bytes stay where they are for as long as they are looked up in.
          * NULL: they are copied. */
@@ -36,26 +37,26 @@ struct ModuleReader {
 };
 
 typedef struct Module {
-        uint32_t id; /* never given out twice; caches go by it */
+        uint32_t id; /* never reused; a key for caches */
         const Architecture *architecture;
         ElfImage image;
         uint8_t build_id[BUILD_ID_MAX];
         size_t n_build_id;
         const uint8_t *index_bytes;
         size_t n_index_bytes;
-        FrameIndex index; /* without rows: there is no way to look up an address */
+        FrameIndex index; /* empty: no address can be looked up */
         const uint8_t *section_bytes;
         CfiSection section;
-        bool is_lent; /* the bytes are somebody else's */
+        bool is_lent; /* the bytes belong to the reader */
 } Module;
 
-/* Reads the headers and sections: 0, MODULE_E_NOT_ELF or a negative errno, and then there is no module.
- * MODULE_E_NO_FRAMES: there is one, which has no rows. */
+/* Reads the headers and sections. MODULE_E_NO_FRAMES still makes a module, but one without rows; MODULE_E_NOT_ELF and
+ * a negative errno make none. */
 int module_new(Module **ret, ModuleReader *reader);
 Module *module_free(Module *module);
 
-/* The row of an address as the file counts, of kind ROW_NONE where nothing is known. */
+/* The row of an address in the file's address space; ROW_NONE if it is unknown. */
 void module_row(const Module *module, UnwindRow *ret, uint64_t address);
 
-/* What it takes up. */
+/* How much memory the module uses. */
 size_t module_bytes(const Module *module);

@@ -4,18 +4,18 @@
 /*
  * Row: how to find the caller's frame from one place in a program
  *
- * The canonical frame address (CFA) is what the stack pointer is in the caller. What compilers write into .eh_frame is
- * nearly always "a register and an offset"; three of DWARF's expressions occur besides, and have kinds of their own.
- * Anything else is not expressed: there is no row then.
+ * The canonical frame address (CFA) is the caller's stack pointer. In .eh_frame, compilers nearly always define it as
+ * "register plus offset"; the three DWARF expressions that also occur have kinds of their own. Nothing else can be
+ * expressed, and such places have no row.
  */
 
 #include <stdint.h>
 
 typedef enum RowKind {
-        ROW_NONE,     /* nothing is known, or not expressible */
-        ROW_REGISTER, /* CFA = register + cfa */
-        ROW_INDIRECT, /* CFA = the word at register + cfa: a function that aligns its stack */
-        ROW_PLT, /* CFA = stack pointer + 8, and 8 more from byte `cfa` of 16 on: the linker's jumps */
+        ROW_NONE,      /* unknown, or not expressible */
+        ROW_REGISTER,  /* CFA = register + cfa */
+        ROW_INDIRECT,  /* CFA = the word at register + cfa: a function that aligns its stack */
+        ROW_PLT,       /* CFA = stack pointer + 8, or + 16 from byte `cfa` of a PLT entry on */
         ROW_SIGNAL,    /* the kernel's frame of a signal: all registers are in it */
         ROW_OUTERMOST, /* there is no caller */
         _ROW_KIND_N,
@@ -25,16 +25,16 @@ typedef enum RowKind {
 typedef enum RowRule {
         RULE_SAME,      /* still in its register */
         RULE_SAVED,     /* at CFA + offset */
-        RULE_REGISTER,  /* in the register of the number `offset`: vfork(), longjmp() */
+        RULE_REGISTER,  /* in register number `offset`: vfork(), longjmp() */
         RULE_AT_FRAME,  /* at frame pointer + offset */
-        RULE_UNDEFINED, /* nowhere: of the return address that means that there is no caller */
+        RULE_UNDEFINED, /* lost; for the return address: there is no caller */
         RULE_NONE,      /* not expressible */
 } RowRule;
 
-/* The registers that a frame is found by, other than the stack pointer. Of all others a caller's values are lost. */
+/* Registers besides the stack pointer that a CFA can depend on. The caller's values of all others are lost. */
 enum {
         KEPT_FRAME_POINTER,
-        KEPT_BASE, /* of the few functions that move the stack pointer and keep no frame pointer */
+        KEPT_BASE, /* rbx: in the few functions that move the stack pointer without keeping a frame pointer */
         KEPT_N,
 };
 

@@ -11,7 +11,7 @@
 #define ROWS_BITS   14
 #define WORD_BYTES  8
 
-/* What an address of an address space is. A generation is never 0, so an empty entry matches nothing. */
+/* What was found at an address of an address space. A generation is never 0, so an empty entry matches nothing. */
 struct UnwindCacheEntry {
         uint64_t address;
         uint32_t generation;
@@ -88,7 +88,7 @@ static void find_row(Unwinder *unwinder, UnwindRow *ret, const Module *module, u
         *ret = entry->row;
 }
 
-/* Fills the entry of an address in a mapping. Returns false where the file must be read first. */
+/* Fills in the entry of an address in a mapping. Returns false if the file must be read first. */
 static bool
 fill_place(Unwinder *unwinder, UnwindCacheEntry *entry, const Mapping *mapping, uint64_t address) {
         const Module *module = mapping->file ? mapping->file->module : NULL;
@@ -109,7 +109,7 @@ fill_place(Unwinder *unwinder, UnwindCacheEntry *entry, const Mapping *mapping, 
         return true;
 }
 
-/* The entry of an address: UNWIND_COMPLETE, UNWIND_UNREAD or UNWIND_NO_CODE. */
+/* Finds the entry of an address. Returns UNWIND_COMPLETE, UNWIND_UNREAD or UNWIND_NO_CODE. */
 static UnwindEnd find_place(Unwinder *unwinder,
                             UnwindCacheEntry **ret,
                             const AddressSpace *space,
@@ -153,7 +153,7 @@ unwinder_locate(Unwinder *unwinder, UnwindFrame *ret, const AddressSpace *space,
  * One step
  */
 
-/* UNWIND_COMPLETE, or UNWIND_STACK_SHORT above the piece, UNWIND_NO_ROW below it. */
+/* Returns UNWIND_STACK_SHORT if the word lies above the piece of stack, and UNWIND_NO_ROW if it lies below. */
 static UnwindEnd read_word(const UnwindStack *stack, uint64_t address, uint64_t *ret) {
         const uint64_t offset = address - stack->address;
 
@@ -185,7 +185,7 @@ static void set_register(Walk *walk, uint8_t number, uint64_t value) {
         walk->registers.known |= UINT64_C(1) << number;
 }
 
-/* Of a caller's other registers nothing is known. */
+/* The caller's other registers are unknown. */
 static void set_caller(Walk *walk, uint64_t pc, uint64_t sp) {
         walk->registers.pc = pc;
         walk->registers.known = 0;
@@ -262,7 +262,7 @@ static UnwindEnd step_by_row(Walk *walk, const UnwindRow *row) {
         return UNWIND_COMPLETE;
 }
 
-/* The kernel has put all registers on the stack. The next frame was interrupted, so it is no caller. */
+/* The kernel has put all registers on the stack. The next frame was interrupted, not called from: its pc is exact. */
 static UnwindEnd step_out_of_signal(Walk *walk) {
         const Architecture *architecture = walk->unwinder->architecture;
         const SignalFrame *frame = &architecture->signal_frame;
@@ -332,7 +332,7 @@ static UnwindEnd step(Walk *walk, const UnwindRow *row) {
         }
 }
 
-/* The place itself is told also where it is in nothing that is known. Its caller may still be found. */
+/* The innermost frame is reported even if its address is in no known mapping: its caller may still be found. */
 static UnwindEnd begin_nowhere(Walk *walk) {
         walk->unwinder->frames[walk->unwinder->n_frames++] =
                 (UnwindFrame){ .pc = walk->registers.pc };

@@ -4,12 +4,11 @@
 /*
  * Unwinder: from registers and a piece of stack to the frames of a call stack
  *
- * It reads nothing but what it is given, and allocates nothing once it is made, so it may run in a signal handler, in a
- * malloc() hook, or over a ring that the kernel writes. One thread at a time uses it. What it remembers of addresses is
- * a table of fixed size.
+ * It reads only what it is given and allocates nothing after unwinder_new(), so it may run in a signal handler, in a
+ * malloc() hook, or over a ring that the kernel writes. One thread at a time may use it. Its caches have a fixed size.
  *
- * A frame's address is where the call is, not where it returns to: a byte before the return address. So it is in the
- * function, in the line and in the row that the call belongs to, also when nothing follows the call.
+ * A frame's address is that of the call: one byte before the return address. So it is in the function, line and row of
+ * the call, even if the call is the last instruction of its function.
  */
 
 #include <stdbool.h>
@@ -18,14 +17,14 @@
 #include "unwind/address-space.h"
 
 #define UNWIND_FRAMES_MAX        512u
-#define UNWIND_POINTER_STEPS_MAX 16 /* along frame pointers, until one returns to code */
+#define UNWIND_POINTER_STEPS_MAX 16 /* frame pointers to follow until a return address is code */
 
 typedef enum UnwindEnd {
         UNWIND_COMPLETE,
-        UNWIND_UNREAD,      /* the file of `needs` must be read first; then start again */
-        UNWIND_STACK_SHORT, /* it goes on where the piece of stack has ended */
-        UNWIND_NO_CODE,     /* a return address that points to no code */
-        UNWIND_NO_ROW,      /* nothing is known of how to go on */
+        UNWIND_UNREAD,      /* the file `needs` must be read first; then start again */
+        UNWIND_STACK_SHORT, /* the stack continues beyond the piece */
+        UNWIND_NO_CODE,     /* a return address does not point to code */
+        UNWIND_NO_ROW,      /* the caller cannot be found */
         UNWIND_TOO_DEEP,
         _UNWIND_END_N,
 } UnwindEnd;
@@ -43,10 +42,9 @@ typedef struct UnwindStack {
 } UnwindStack;
 
 typedef struct UnwindFrame {
-        uint64_t pc;    /* in the process */
-        CodeFile *file; /* NULL: code in no file */
-        uint64_t
-                address; /* as the file's segments count; of a file that is no program, the offset */
+        uint64_t pc;      /* in the process */
+        CodeFile *file;   /* NULL: code in no file */
+        uint64_t address; /* in the file's address space; the offset if the file is not ELF */
 } UnwindFrame;
 
 typedef struct UnwindCacheEntry UnwindCacheEntry;
@@ -55,7 +53,7 @@ typedef struct UnwindRowEntry UnwindRowEntry;
 typedef struct Unwinder {
         const Architecture *architecture;
         UnwindCacheEntry *places;              /* by address space and address */
-        UnwindRowEntry *rows;                  /* by module and address: what processes share */
+        UnwindRowEntry *rows;                  /* by module and address: shared by processes */
         CodeFile *needs;                       /* of UNWIND_UNREAD */
         UnwindFrame frames[UNWIND_FRAMES_MAX]; /* innermost first */
         size_t n_frames;
@@ -67,15 +65,15 @@ typedef struct Unwinder {
 int unwinder_new(Unwinder **ret, uint16_t elf_machine);
 Unwinder *unwinder_free(Unwinder *unwinder);
 
-/* Fills `frames`. There is at least one, the place itself, unless the end is UNWIND_UNREAD. */
+/* Fills `frames`. The first is the start itself, so there is at least one unless the result is UNWIND_UNREAD. */
 UnwindEnd unwinder_run(Unwinder *unwinder,
                        const AddressSpace *space,
                        const UnwindRegisters *registers,
                        const UnwindStack *stack);
 
-/* One address alone: UNWIND_COMPLETE, UNWIND_UNREAD or UNWIND_NO_CODE. */
+/* Looks up a single address: UNWIND_COMPLETE, UNWIND_UNREAD or UNWIND_NO_CODE. */
 UnwindEnd
 unwinder_locate(Unwinder *unwinder, UnwindFrame *ret, const AddressSpace *space, uint64_t address);
 
-/* Before a CodeFile goes, or when it is read again. */
+/* Call it before a CodeFile is freed or read again. */
 void unwinder_forget(Unwinder *unwinder);
