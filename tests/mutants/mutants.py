@@ -57,6 +57,8 @@ AREAS = {
 TEST_SECONDS_MIN = 20
 WAIT_TIMES = 6
 BUILD_SECONDS = 3600  # all tests, on a busy machine
+# Its signal stack is one more thing that a cancelled thread leaves, and is written to when the thread is gone.
+ASAN_OPTIONS = "use_sigaltstack=0"
 N_SINGLE = 4  # tests that are built one by one, as the first often decides; the others are built together
 
 
@@ -299,6 +301,7 @@ class World:
         # Mutants count nothing: there is no such folder to write to.
         none = {"GCOV_PREFIX": "/dev/null"}
         self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
+        self.environment["ASAN_OPTIONS"] = ASAN_OPTIONS
         self.copy()
         self.set_up(sanitize)
         self.paths, self.nice = paths, str(nice)
@@ -406,6 +409,10 @@ class World:
         self.limits = {}
         for name in list(self.tests):
             wrong, used = self.run(name, 300, self.reach.environment(name))
+            if wrong and "LeakSanitizer" in wrong:
+                # Threads that are cancelled leave behind what libraries had allocated: such a test sees no leaks.
+                self.tests[name][2]["ASAN_OPTIONS"] = ASAN_OPTIONS + ":detect_leaks=0"
+                wrong, used = self.run(name, 300, self.reach.environment(name))
             self.reach.collect(name, self.paths)
             if wrong:
                 print(f"left out: {name} fails on the unchanged sources: {wrong}", flush=True)

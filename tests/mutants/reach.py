@@ -6,12 +6,17 @@ share libraries do not mix. What gcov does not know as a line of its own belongs
 belongs to its whole file.
 """
 
-import glob
 import gzip
 import json
 import os
 import shutil
 import subprocess
+import tempfile
+
+
+def find(folder, suffix):
+    """All such files below a folder, also ".._src_lib_pool.c.gcda", which glob() would take for a hidden file."""
+    return [os.path.join(top, name) for top, _, names in os.walk(folder) for name in names if name.endswith(suffix)]
 
 
 class Reach:
@@ -28,11 +33,7 @@ class Reach:
     def collect(self, test, paths):
         """Reads what `test` has left behind, as far as it is about `paths`, and removes it."""
         folder = os.path.join(self.folder, test)
-        counters = [
-            found
-            for found in glob.glob(os.path.join(glob.escape(folder), "**/*.gcda"), recursive=True)
-            if self.link_notes(folder, found)
-        ]
+        counters = [path for path in find(folder, ".gcda") if self.link_notes(folder, path)]
         self.lines[test] = {}
         if counters:
             self.read(test, counters, paths)
@@ -51,7 +52,7 @@ class Reach:
         os.makedirs(output, exist_ok=True)
         command = ["nice", "gcov", "--json-format", "--hash-filenames", *counters]
         subprocess.run(command, cwd=output, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        for name in glob.glob(os.path.join(glob.escape(output), "*.gcov.json.gz")):
+        for name in find(output, ".gcov.json.gz"):
             with gzip.open(name) as file:
                 report = json.load(file)
             for part in report["files"]:
@@ -95,3 +96,10 @@ def self_test(out):
     ]
     wrong = [f"{question}: {reach.tests(*question)}" for question, answer in cases if reach.tests(*question) != answer]
     out.check("the tests that reach a line are asked, and no others", wrong)
+    names = {"a.c.gcda", ".._.._src_lib_pool.c.gcda"}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in {*names, "a.c.gcno"}:
+            with open(os.path.join(folder, name), "wb"):
+                pass
+        found = {os.path.basename(path) for path in find(folder, ".gcda")}
+    out.check("counters of sources in other folders are found", found ^ names)
