@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* CPU time, by who used it. What ran as the recording ended, or when something was lost, has no end: it is counted and
- * not added up. */
+/* CPU time, by who used it. A thread that was running when the recording ended, or when data was lost, has no end time:
+ * it is counted, but its time is not added. */
 
 #include "answers/answer-cores.h"
 #include "answers/answer-questions.h"

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Answer load: who used the CPUs in one interval after the other, and which slices ended in it
+ * Answer load: for each interval in turn, who used the CPUs and which slices ended
  *
- * It is no question of `why`: its two answers are a screen. A client that watches a machine instead of a recording
- * makes answers of the same columns, so both are shown alike. The tables are gone through once, however many intervals
- * there are: what goes beyond the end of one is kept for the next.
+ * This is not a question of `why`: its two answers fill the screen of `top`. A client that watches the machine rather
+ * than a recording makes answers with the same columns, so both look alike. The tables are read once, however many
+ * intervals there are: whatever extends beyond an interval is kept for the next.
  */
 
 #include "answers/answer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whose memory grew: from the first to the last value in the range of what a process has resident. */
+/* Whose memory grew: compares the first and the last value of each process's resident memory in the range. */
 
 #include <errno.h>
 

@@ -210,7 +210,7 @@ static int find_rhythms(Rhythms *rhythms, Beats *beats, bool are_threads) {
         return r;
 }
 
-/* What takes the most time comes first: it is what may be felt. */
+/* The longest come first: these are the ones that users may notice. */
 static int compare_rhythms(const void *x, const void *y) {
         const Rhythm *a = x, *b = y;
 

@@ -10,7 +10,7 @@
 
 #include "trace/trace-store.h"
 
-/* Ends at the largest, or the smallest, there is. */
+/* Saturates at the largest or smallest value. */
 static inline int64_t time_add(int64_t a, int64_t b) {
         int64_t sum;
 

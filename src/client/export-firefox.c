@@ -244,7 +244,7 @@ static char *mapping_base(const Firefox *firefox, uint32_t row) {
                 export_name(firefox->store, TRACE_TABLE_MAPPING, MAPPED_NAME, row));
 }
 
-/* A resource is a library, and there is one for each. */
+/* Each library has one resource. */
 static void put_resource_table(Firefox *firefox, JsonWriter *writer) {
         size_t n = firefox->store->tables[TRACE_TABLE_MAPPING].n;
 

@@ -18,10 +18,10 @@
 #define EXPORT_DEPTH_MAX 1024 /* frames of a stack; deeper ones are cut off at the outside */
 
 enum {
-        EXPORT_E_NOTHING = 1000, /* there is nothing in the trace that the format could have */
+        EXPORT_E_NOTHING = 1000, /* the trace has nothing that the format can represent */
         EXPORT_E_WRITE,          /* errno says why */
         EXPORT_E_DATABASE,       /* SQLite could not write the file */
-        EXPORT_E_EMPTY,          /* likewise, and it could have several things */
+        EXPORT_E_EMPTY,          /* likewise, for a format with several kinds of data */
         EXPORT_E_NO_CLOCK,       /* the trace does not tell the time of day */
         EXPORT_E_NO_UUID,        /* nor its own number */
         EXPORT_E_NO_MACHINE,     /* this machine has no number */

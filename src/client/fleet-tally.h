@@ -12,7 +12,7 @@
 
 #include "trace/trace-store.h"
 
-#define FLEET_PIECES_MAX (64u << 20) /* of states, which are cut at each full second */
+#define FLEET_PIECES_MAX (64u << 20) /* of states, split at each full second */
 
 typedef struct FleetTime {
         uint64_t key;

@@ -12,5 +12,5 @@
 
 /* On stdout; n_rows_max of each table at most, 0: all. */
 void heap_report_print(const HeapReport *report, size_t n_rows_max, bool has_legend);
-/* The member "heaps" of an object; nothing without a report. */
+/* Writes the member "heaps" of an object, or nothing if there is no report. */
 void heap_report_write_json(const HeapReport *report, JsonWriter *writer);

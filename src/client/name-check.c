@@ -70,7 +70,7 @@ static char *nearest_source(const NameCheck *check, const char *name) {
         return nearest ? g_strdup(nearest) : kernel_events_nearest(&check->events, name);
 }
 
-/* Names that begin as the machine's sources do, and slips, are left to the service, which refuses both. */
+/* A name with the prefix of the machine's own sources, or a misspelt one, is left to the service, which refuses it. */
 static ExitStatus check_source(const NameCheck *check, const char *name) {
         g_autofree char *nearest = NULL;
         ExitStatus status = kernel_events_check_word(&check->events, name);

@@ -40,8 +40,8 @@ typedef enum RecordingState {
                                password */
         RECORDING_RUNNING,
         RECORDING_STOPPING, /* Stop() is under way */
-        RECORDING_READING,  /* the buffers are read into our file, or snapshots into theirs */
-        RECORDING_LOOKING,  /* the last look at the session's properties */
+        RECORDING_READING, /* the buffers are being read into our file, or snapshots into their own */
+        RECORDING_LOOKING, /* the last look at the session's properties */
         RECORDING_FREEING,
         RECORDING_DONE,
 } RecordingState;
@@ -64,7 +64,7 @@ typedef struct Recording {
         Progress progress;
         SnapshotWriter snapshots;
         sd_bus_message *own_start; /* when the options' was denied; or NULL */
-        int probes_fd;             /* root's connection to the probes, until it records; -1: none */
+        int probes_fd; /* connection to the probes, held until the recording begins; only root has one; -1: none */
 } Recording;
 
 /* Handles a reply; `reply` is not an error. */

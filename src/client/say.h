@@ -12,11 +12,11 @@
 #include "client/exit-status.h"
 #include "shared/macro.h"
 
-/* "desktrace: …"; %m is the errno of before the call. */
+/* Prints "desktrace: …"; %m is the errno at the time of the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
 
-/* Flushes stdout at the end. A full disk or a closed pipe behind it is a failure, too, which is reported; otherwise the
- * status is as given. */
+/* Flushes stdout before the program ends. Returns the given status, or reports a full disk or a closed pipe and returns
+ * a failure. */
 ExitStatus say_flush(ExitStatus status);
 
 /* Prints what to do about it; nothing if NULL. "{bus}" becomes the option below. */

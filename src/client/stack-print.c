@@ -208,7 +208,7 @@ static void print_verdict(const StackReport *report) {
                        report->n_lost);
 }
 
-/* Files without names that have samples; only what is in the way of a reader. */
+/* Tells about samples in functions without names, if there are enough of them to hinder a reader. */
 static void print_nameless(const StackReport *report) {
         uint64_t n = 0;
 

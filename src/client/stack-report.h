@@ -18,7 +18,7 @@
 #define STACK_REPORT_SOURCES_MAX 32 /* of samples with weights; others are not shown */
 
 typedef struct StackFunction {
-        char *name; /* NULL: functions of a file without names, together */
+        char *name; /* NULL: all functions without names of one file */
         char *module;
         uint64_t n_self;  /* the weight of samples in it */
         uint64_t n_total; /* and in what it called */

@@ -30,7 +30,7 @@ typedef struct Table {
 void table_init(Table *table, const TableColumn *columns, size_t n_columns);
 void table_deinit(Table *table);
 
-/* The next cell, copied; NULL shows as "-". A row is full after n_columns of them. */
+/* Adds a copy of the text as the next cell; NULL shows as "-". A row is complete after n_columns cells. */
 void table_add(Table *table, const char *cell);
 void table_add_format(Table *table, const char *format, ...) _printf_(2, 3);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Thrift writer: structures in Thrift's compact protocol, which the metadata of Parquet files is made of
+ * Thrift writer: structures in Thrift's compact protocol, the encoding of metadata in Parquet files
  *
  * Fields are written in ascending order of their numbers. Elements of a list are written with thrift_number(),
  * thrift_bytes(), or as structures.

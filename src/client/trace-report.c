@@ -279,7 +279,7 @@ static bool has_stacks(const TraceReport *report) {
         return false;
 }
 
-/* The recording is as good as before if this fails. */
+/* If this fails, the recording is unchanged. */
 static void name_functions(const TraceReport *report) {
         SymbolResult result;
         int r;

@@ -193,7 +193,7 @@ typedef struct TraceSummary {
         TraceVerdict verdict;
         GArray *losses;         /* of TraceLoss */
         GPtrArray *doubts;      /* of const char *: why there is no proof */
-        uint64_t n_overwritten; /* chunks that a ring overwrote, as it was asked to */
+        uint64_t n_overwritten; /* chunks that a ring buffer overwrote, as configured */
 
         struct TraceState *state; /* of reading; private */
 } TraceSummary;

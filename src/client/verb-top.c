@@ -322,7 +322,7 @@ static ExitStatus run_live(Top *top) {
         return run(top);
 }
 
-/* Elsewhere than on a terminal nobody is there to follow. */
+/* Without a terminal to update, all intervals are printed one after the other. */
 static ExitStatus run_over(Top *top) {
         int r = answer_load_new(&top->load, top->store, top->group);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One file with the names, replaced as a whole. */
+/* The names are kept in one file, which is replaced as a whole. */
 
 #include <errno.h>
 #include <fcntl.h>

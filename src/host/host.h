@@ -40,9 +40,9 @@ int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
 /* Says which instances may be set up at all, and how long they may record; on the loop. */
 typedef struct HostPermits {
-        /* `config` is as it came. *ret, of no meaning here, is what was used up; *ret_longest_ns
-         * UINT64_MAX: for as long as the service wants; *ret_owner is for whom. 0, PROBE_E_REFUSED with
-         * *ret_error, a negative errno. */
+        /* Checks who may record with `config`, which is unparsed. *ret is an opaque grant, *ret_longest_ns how long it
+         * lasts (UINT64_MAX: as long as the service wants), *ret_owner for whom it is. 0, PROBE_E_REFUSED with
+         * *ret_error, or a negative errno. */
         int (*take)(void **ret,
                     void *userdata,
                     const void *config,

@@ -15,7 +15,7 @@
 
 #include "host/probe.h"
 
-/* For --list-sources; `format` is its argument, or NULL. 0 or -EINVAL. */
+/* Prints what --list-sources asks for; `format` is its argument, or NULL. 0 or -EINVAL. */
 int program_list_sources(const ProbeOps *const *probes, size_t n_probes, const char *format);
 
 /* What is wrong with the command line once getopt_long() is done. 0 or -EINVAL. */
@@ -28,8 +28,8 @@ void program_prepare(bool is_standalone);
 /* A loop that ends with SIGTERM and SIGINT, and keeps the unit's watchdog content. 0 or a negative errno. */
 int program_make_loop(sd_event **ret);
 
-/* Takes `name`, which only one of the program can have, and ends the loop when the bus is gone. 0 or a negative errno,
- * which is logged when the name is the reason. */
+/* Takes `name`, which only one instance of the program can own, and ends the loop when the bus goes away. 0 or a
+ * negative errno; a name that cannot be taken is logged. */
 int program_take_name(sd_bus *bus, sd_event *event, const char *name, const char *program);
 
 /* Tells systemd that the program is ready, and runs the loop. 0, or a negative errno that is logged: `setup` below 0

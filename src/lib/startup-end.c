@@ -30,7 +30,7 @@ void startup_forget(void) {
         madvise(startup.memory, startup.n_bytes, MADV_DONTNEED);
 }
 
-/* A thread that loses an event from here on finds this, and gives the event to the sessions. */
+/* From here on, a thread whose event is not kept sees this, and gives the event to the sessions instead. */
 static void close_losses(void) {
         for (unsigned i = 0; i < DT_CATEGORIES_MAX; i++)
                 atomic_fetch_or_explicit(

@@ -234,7 +234,7 @@ track_encode_short(uint8_t *at, TrackStream *stream, const TrackEvent *event, ui
         at = track_put_uint(at, PACKET_TIMESTAMP, since_ns);
         at = track_put_uint(at, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
         *at++ = PACKET_TRACK_EVENT << 3 | WIRE_BYTES;
-        body = ++at; /* behind its size, which is one byte as that of the whole packet is */
+        body = ++at; /* after its size, which takes one byte because the whole packet's does */
         at = track_put_uint(at, EVENT_TYPE, event->type);
         if (event->type != TRACK_EVENT_SLICE_END) {
                 if (UNLIKELY(!track_category_known(stream, event->category)))

@@ -13,8 +13,8 @@
 #include "lib/writer.h"
 #include "shared/macro.h"
 
-/* initial-exec: one load instead of a call, for one word of the room that the C library keeps for
- * libraries that are loaded late. */
+/* initial-exec: one load instead of a call. It uses one word of the space that the C library reserves for libraries
+ * that are loaded late. */
 static _Thread_local TrackThread *this_thread __attribute__((__tls_model__("initial-exec")));
 
 /* The thread is being made: an event of a signal handler, or of the program's malloc(), is one too many. */

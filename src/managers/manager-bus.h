@@ -82,7 +82,7 @@ int manager_bus_call(ManagerBus *bus,
                      const char *method,
                      sd_bus_message_handler_t answered,
                      void *userdata);
-/* A method with one argument, a text, or with none when it is NULL. */
+/* Calls a method with one string argument, or with none if that is NULL. */
 int manager_bus_ask(ManagerBus *bus,
                     const char *service,
                     const char *path,
@@ -96,9 +96,9 @@ static inline void manager_bus_answered(ManagerBus *bus) {
         bus->n_calls--;
 }
 
-/* From now on only signals of the bus itself and of the service's owner are heard. A rule with the service's name does
- * not see to that: buses deliver what any peer sends to us alone. Call it before there are rules. 0 or a negative
- * errno. */
+/* From now on, only signals from the bus itself and from the service's owner are handled. A match rule with the
+ * service's name does not ensure that, as buses also deliver what any peer sends to us directly. Call it before adding
+ * rules. 0 or a negative errno. */
 int manager_bus_follow(ManagerBus *bus, const char *service);
 
 int manager_bus_match(ManagerBus *bus,

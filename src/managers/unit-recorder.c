@@ -108,7 +108,7 @@ static uint64_t wait_begin_us(const UnitRecorder *recorder, const UnitEvent *eve
         return job && job->begin_us <= event->at_us ? MAX(begin_us, job->begin_us) : begin_us;
 }
 
-/* Of those that it is ordered after, the last one that had started. */
+/* Finds, of the units that this one is ordered after, the one that started last. */
 static UnitEvent *find_waited_for(UnitRecorder *recorder, const UnitEvent *event) {
         uint64_t begin_us = wait_begin_us(recorder, event);
         UnitEvent *found = NULL;

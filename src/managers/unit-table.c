@@ -144,7 +144,7 @@ static bool phase_is_over(UnitPhase phase) {
         return phase == UNIT_INACTIVE || phase == UNIT_FAILED;
 }
 
-/* In the order of time; of equal times, in that of a unit's life. */
+/* Sorts by time, and equal times in the order of a unit's life. */
 static size_t sort_times(const UnitTimes *times, UnitStep ret[static UNIT_STEPS_MAX]) {
         const UnitStep steps[] = {
                 { .phase = UNIT_ACTIVATING, .at_us = times->inactive_exit_us },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Functions beside SQLite's own: some that Perfetto has, and percentiles
+ * Functions that SQLite lacks: some of Perfetto's, and percentiles
  */
 
 #include <stdio.h>

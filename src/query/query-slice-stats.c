@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * slice_stats: for each name of slices how many there are, and how long they take
+ * slice_stats: the number and durations of slices, by name
  *
- * The same as GROUP BY name over slice, but made of the columns in one go: SQLite would be handed each row by
- * itself. It is made when a statement needs it, and kept.
+ * The same as GROUP BY name over slice, but computed from the columns in one pass: SQLite would have to be handed each
+ * row separately. It is computed when a statement first needs it, and kept.
  */
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-/* Of n_bytes, zeroed, for a table that was declared; views and triggers of others may use it. An SQLITE_ outcome. */
+/* Allocates n_bytes, zeroed, for a declared table, which views and triggers may then use. An SQLITE_ outcome. */
 int query_vtab_new(sqlite3_vtab **ret, sqlite3 *db, size_t n_bytes);
 int query_vtab_disconnect(sqlite3_vtab *base);
 

@@ -299,7 +299,7 @@ cursor_bound(Cursor *cursor, const TraceTable *table, sqlite3_value *value, bool
                                   ts >= INT64_MAX - 1 ? table->n : table_find_time(table, ts + 2));
 }
 
-/* -1: no row has it. -2: it has to be compared by SQLite. */
+/* The value as the column stores it. -1: no row has this value. -2: SQLite has to compare it itself. */
 static int64_t column_value(const Vtab *vtab, unsigned stored, sqlite3_value *value) {
         TraceType type = trace_table_def(vtab->def->table)->columns[stored].type;
         const TracePool *pool = &vtab->query->store->pool;

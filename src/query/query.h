@@ -22,7 +22,7 @@ typedef struct sqlite3_stmt sqlite3_stmt;
 typedef struct TraceStore TraceStore;
 
 #define QUERY_FILES_MAX 16
-/* What SQLite itself may take, beside the trace: for sorting, and for what statements create. */
+/* How much memory SQLite may use besides the trace: for sorting, and for tables that statements create. */
 #define QUERY_HEAP_BYTES_MAX  (UINT64_C(1) << 30)
 #define QUERY_VALUE_BYTES_MAX (64 << 20) /* of one text or blob */
 
@@ -46,7 +46,7 @@ int query_new(Query **ret, const int *fds, size_t n_fds, const QueryOptions *opt
 Query *query_free(Query *query);
 DEFINE_CLEANUP(Query *, query_free)
 
-/* The next statement of *sql, which goes on behind it. 0, an outcome, or an errno. */
+/* Prepares the first statement of *sql, and moves *sql to the one after it. 0, an outcome, or an errno. */
 int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret);
 /* 0: there is a row. */
 int query_step(Query *query, sqlite3_stmt *statement);

@@ -61,7 +61,7 @@ static const AnswerValue *cell_of(const Answer *answer, size_t row, const char *
         return NULL;
 }
 
-/* The sentences, of which the first `n_linked` carry the link. */
+/* The sentences; the first `n_linked` of them have the link. */
 static void put_told(ReportSentences *sentences, const Answer *answer, const ReportPlace *place) {
         _cleanup_(freep) char *text = sentences->tell(answer);
         char *rest = text, *line;
@@ -194,7 +194,7 @@ static void put_waker(ReportSentences *sentences, uint32_t row) {
                 sentences->error = r;
 }
 
-/* Only what is known helps: a slice of no thread, or one without scheduling, has no rows. */
+/* A slice without a thread, or without scheduling data, has no rows. */
 void report_cause_of_slice(ReportSentences *sentences, uint32_t row) {
         _cleanup_(answer_freep) Answer *answer = ask_about(sentences, &answer_slice, row);
 

@@ -7,7 +7,7 @@ typedef struct Merge {
         ReportRow row;
         bool is_open;
         uint64_t
-                lead_ns; /* by which `what` leads over all others: the vote of Boyer and Moore, by time */
+                lead_ns; /* the lead of `what` over all others, in time: Boyer and Moore's majority vote */
         int64_t grain_ns;
         ReportSink sink;
         void *userdata;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define PROCESS_MAPS_BYTES_MAX \
-        (4u << 20) /* that are read of one process's: some ten thousand mappings */
+        (4u << 20) /* read for one process: enough for some ten thousand mappings */
 
 typedef struct ProcessMapping {
         uint64_t start, end;

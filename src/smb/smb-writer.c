@@ -341,7 +341,7 @@ static bool take_in_page(SmbProducer *producer, uint32_t page, SmbLayout layout,
         return false;
 }
 
-/* With SMB_LAYOUT_NONE, any free chunk of a page that is already partitioned. */
+/* With SMB_LAYOUT_NONE, takes any free chunk of a page that is already partitioned. */
 static bool search_chunk(SmbProducer *producer, SmbLayout layout, Place *ret) {
         uint32_t n_pages = producer->area.n_pages, start = search_start(producer);
 

@@ -4,8 +4,8 @@
 /*
  * Function table: which function an address is in
  *
- * An address beyond a function's end is in none: a name that is merely near would be believed, and be wrong. Only
- * functions that do not say how long they are, as in assembly, reach to the next one.
+ * An address after a function's end has no name: readers would believe a name that is merely close, and it would be
+ * wrong. Only functions without a size, such as those written in assembly, extend to the next one.
  */
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@
  * Opening
  */
 
-/* Looks before it opens: devices and pipes do things when they are opened. */
+/* Checks the type before opening: opening a device or a pipe can have side effects. */
 static int open_regular(const char *path) {
         _cleanup_(fd_closep) int place = open(path, O_PATH | O_CLOEXEC);
         char again[sizeof("/proc/self/fd/") + 16];

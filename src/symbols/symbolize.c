@@ -232,7 +232,7 @@ static bool has_line(const TraceStore *store, uint32_t frame) {
         return trace_table_get(&store->tables[TRACE_TABLE_SYMBOL], SYMBOL_FILE, set) != 0;
 }
 
-/* Of what has no build id the file that there is may be another one than that which was recorded. */
+/* Without a build id, the file on disk may differ from the one that was recorded. */
 static bool can_have_name(const TraceStore *store, uint32_t frame, bool wants_lines) {
         const TraceTable *frames = &store->tables[TRACE_TABLE_FRAME];
         const uint32_t mapping = trace_table_get(frames, FRAME_MAPPING_ID, frame);

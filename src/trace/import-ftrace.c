@@ -101,7 +101,7 @@ static void queue_switches_and_wakings(TraceImport *import, size_t lane, Compact
         }
 }
 
-/* When the CPU's first switch was, as far as this bundle and those before tell. */
+/* Returns the time of the CPU's first switch in this bundle and those before. */
 static uint64_t
 queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compact) {
         uint64_t first_ns = import->has_switch[cpu] ? 0 : UINT64_MAX;
@@ -116,8 +116,8 @@ queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compa
         return first_ns;
 }
 
-/* Where nothing of a waking is wanted but that there is such a thread. Those before the first switch have no waker
- * and do not count. */
+/* Used when wakings only have to make their threads known. A waking before the first switch has no waker, and is
+ * ignored. */
 static void note_woken(TraceImport *import, CompactSched *compact, uint64_t first_switch_ns) {
         TraceCompactWaking event;
 
@@ -439,7 +439,7 @@ static void apply_cpu_counter(TraceImport *import,
                              (double)(uint32_t)event->numbers[1]);
 }
 
-/* Slices of handlers: one track for each CPU. `name` is 0 for the end. */
+/* Begins or ends (`name` is 0) the slice of an interrupt handler; each CPU has a track for them. */
 static void apply_handler(TraceImport *import,
                           const KernelEvent *event,
                           const char *type,

@@ -314,7 +314,7 @@ name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32
                         &import->threads, owner, import_text(import, &name), TRACE_RANK_TREE);
 }
 
-/* A pid means the process that has it at the time of the description; later it may belong to another. */
+/* A pid in a descriptor means the process that had it at that time; later it may be reused. */
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track) {
         TraceTrackInfo info = { 0 };
         WireReader reader;

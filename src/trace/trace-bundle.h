@@ -50,7 +50,7 @@ typedef struct TraceBundle {
         bool has_descriptors;
 } TraceBundle;
 
-/* What concerns the bundle as a whole, wherever in it that is written. */
+/* Reads the fields that apply to the whole bundle. They may come anywhere in it. */
 void trace_bundle_read(TraceBundle *ret, const WireField *bytes);
 
 typedef struct TraceKernelEvent {
@@ -62,11 +62,11 @@ typedef struct TraceKernelEvent {
 
 void trace_kernel_event_read(TraceKernelEvent *ret, const WireField *bytes);
 
-/* Events that anything is made of have no more fields than that. */
+/* No event that is used has more fields than this. */
 #define TRACE_KERNEL_FIELDS 8
 
 typedef struct TraceKernelFields {
-        uint32_t has_numbers; /* bits of those that are there */
+        uint32_t has_numbers; /* a bit for each field that is present */
         uint64_t numbers[TRACE_KERNEL_FIELDS];
         WireField texts[TRACE_KERNEL_FIELDS]; /* type WIRE_BYTES if they are there */
 } TraceKernelFields;

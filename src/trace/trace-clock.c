@@ -48,7 +48,7 @@ struct TraceClocks {
         Clock **all;
         size_t n_clocks, n_clocks_allocated;
         TraceMap
-                groups; /* hash of their clocks → place in `all_groups` of the first in its chain */
+                groups; /* hash of a group's clocks → index in `all_groups` of the first of its chain */
         Group **all_groups;
         size_t n_groups, n_groups_allocated;
         uint64_t n_readings;

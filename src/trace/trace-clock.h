@@ -2,21 +2,19 @@
 #pragma once
 
 /*
- * Trace clocks: times of any clock as times of one
+ * Trace clocks: converts times of any clock to trace time
  *
- * A clock snapshot says what several clocks showed at one moment, so a time of one of them is converted
- * into a time of any other by adding a difference. Snapshots of the same set of clocks form a
- * group, and of a group the newest snapshot that is not later than the time is used, or else the
- * first, as Perfetto's trace processor does. Clocks that no snapshot has together are reached over
- * others that they share: Chromium's packets count in a clock of their own, of which a snapshot says
- * what it was in CLOCK_MONOTONIC, and the service's snapshots have CLOCK_MONOTONIC and CLOCK_BOOTTIME.
+ * A clock snapshot has the readings of several clocks at one moment, so a time of one of them is converted to another
+ * by adding the difference. Snapshots of the same set of clocks form a group. A conversion uses the newest snapshot of
+ * the group that is not later than the time, or else the first, as Perfetto's trace processor does. Two clocks that
+ * share no snapshot are converted through others: Chromium's packets use a clock of their own, for which a snapshot
+ * has CLOCK_MONOTONIC, and the service's snapshots have CLOCK_MONOTONIC and CLOCK_BOOTTIME.
  *
- * Trace time is the clock that all times are converted to: CLOCK_BOOTTIME, unless a snapshot
- * names another before the first conversion. Ids from 64 to 127 are clocks of one packet sequence
- * each.
+ * Trace time is CLOCK_BOOTTIME, unless a snapshot names another clock before the first conversion. Ids from 64 to 127
+ * are clocks of a single packet sequence.
  *
- * Nothing in a snapshot is believed: what is kept is bounded by the limits below, sums that
- * overflow are no times, and a clock that ran backwards is converted to but not from.
+ * Snapshots are not trusted: the limits below bound what is kept, a sum that overflows is not a time, and a clock that
+ * ran backwards is converted to but not from.
  */
 
 #include <stdbool.h>

@@ -13,7 +13,7 @@ void trace_heap_deinit(TraceHeap *heap) {
         free(heap->sites);
 }
 
-/* A number for a pair, counted up. TRACE_MAP_NONE: no memory. */
+/* The number of a pair; new pairs are numbered in order. TRACE_MAP_NONE: out of memory. */
 static uint64_t number_of(TraceMap *map, uint32_t *n, uint32_t high, uint32_t low) {
         const uint64_t key = (uint64_t)high << 32 | low;
         uint64_t number = trace_map_find(map, key);

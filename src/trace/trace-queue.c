@@ -117,7 +117,7 @@ int trace_queue_add(TraceQueue *queue, size_t number, const TraceEntry *entry) {
 }
 
 /*
- * Sorting: a merge sort from below, whose first runs are those that the file has
+ * Sorting: a bottom-up merge sort, which starts with the runs that are already sorted in the file
  */
 
 typedef struct Run {
@@ -232,8 +232,8 @@ static void head_take_block(TraceHead *head, Block *block) {
         head->at_ns = block ? head->next->at_ns : UINT64_MAX;
 }
 
-/* From a head to the root. The rank decides between those with the same time: heads are in its order, so of two
- * neighbours the left one wins. */
+/* Replays the matches from a head up to the root. Events of the same time go by rank: heads are in order of rank, so
+ * the left of two neighbours wins. */
 static inline void replay(TraceQueue *queue, uint32_t head) {
         const TraceHead *heads = queue->heads;
         uint32_t *winners = queue->winners, winner = head;

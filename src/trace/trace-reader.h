@@ -34,7 +34,7 @@ enum {
         _TRACE_READER_E_SUCCESS,
         TRACE_READER_E_END,       /* the file ends behind the last packet */
         TRACE_READER_E_TRUNCATED, /* the file ends inside a packet */
-        TRACE_READER_E_GARBAGE,   /* what comes next is no packet, or not what was compressed */
+        TRACE_READER_E_GARBAGE,   /* the next bytes are not a packet, or cannot be decompressed */
 };
 
 static inline void trace_reader_init(TraceReader *reader, int fd) {

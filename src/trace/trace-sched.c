@@ -10,7 +10,7 @@
 
 #define STATE_UNKNOWN 0xff
 
-#define IRQ_FLAGS 0x18 /* common_flags: in a handler, or in a soft one */
+#define IRQ_FLAGS 0x18 /* bits of common_flags: in an interrupt handler, hard or soft */
 
 /* Rows of thread_state. */
 typedef struct ThreadRows {

@@ -45,7 +45,7 @@ static int64_t *slice_dur(const TraceTable *table) {
         return table->columns[SLICE_DUR];
 }
 
-/* Those above `i` are open, and end when it does. */
+/* Slices above `i` on the stack are still open; they end when slice `i` does. */
 static void stack_truncate(TraceTable *table, SliceStack *stack, size_t i) {
         uint32_t row = stack->rows[i];
         int64_t end = slice_ts(table)[row] + slice_dur(table)[row];

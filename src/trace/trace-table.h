@@ -4,8 +4,8 @@
 /*
  * Trace table: rows in columns of fixed width
  *
- * A row's number is its id. A column takes no memory until a row has something in it other than nothing; what nothing
- * is, its type says. A table is full at the budget that its store shares among all of them.
+ * A row's index is its id. A column uses no memory until a row has a value in it; the column's type says how an empty
+ * cell reads. A table is full when all tables of the store together have used up its budget.
  */
 
 #include <stdbool.h>
@@ -77,7 +77,7 @@ void trace_table_set(TraceTable *table, unsigned column, uint32_t row, uint32_t 
 
 int64_t trace_table_i64(const TraceTable *table, unsigned column, uint32_t row);
 double trace_table_double(const TraceTable *table, unsigned column, uint32_t row);
-/* Of all types of up to 32 bits; nothing is TRACE_NONE, but 0 for names and states. */
+/* The value of a cell of any type of up to 32 bits. Empty cells are TRACE_NONE, or 0 in columns of names and states. */
 uint32_t trace_table_get(const TraceTable *table, unsigned column, uint32_t row);
-/* Of all types but doubles; false: nothing. */
+/* The value of a cell of any type but double. Returns false if the cell is empty. */
 bool trace_table_number(const TraceTable *table, unsigned column, uint32_t row, int64_t *ret);

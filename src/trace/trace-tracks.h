@@ -30,7 +30,7 @@ typedef struct TraceTrackInfo {
         uint32_t name, description;
         bool is_counter, is_incremental;
         bool is_alone; /* not merged with siblings */
-        uint32_t key;  /* merged with siblings of this key, in place of the name */
+        uint32_t key;  /* merged with siblings of the same key rather than of the same name */
         uint32_t unit;
         uint32_t category;
         int64_t unit_multiplier;

@@ -56,7 +56,7 @@ static bool parse_one(struct sockaddr_un *ret, socklen_t *ret_n, const char *add
                 if (*at++ != ',')
                         break;
         }
-        /* The NUL behind a path and that before an abstract name. */
+        /* The NUL after a path, and the one before an abstract name. */
         *ret_n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
         return n > 0;
 }

@@ -29,7 +29,7 @@ typedef struct BusPeer {
         struct {
                 uint32_t n_cleared;     /* of the track writer, when these were described */
                 uint64_t calls, served; /* tracks of the first lanes; 0: not known */
-        } tracks;  /* of the recorder: nothing once it is known whose peer it is */
+        } tracks;  /* of the recorder; cleared once the peer's process is known */
         pid_t pid; /* 0: not known */
         uint64_t process_uuid;
         char process[PROGRAM_NAME_BYTES];

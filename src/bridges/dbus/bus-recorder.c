@@ -91,7 +91,7 @@ static uint64_t served_track(BusRecorder *recorder, BusPeer *peer, unsigned lane
                     : first_lane_track(recorder, peer, &peer->tracks.served, "served");
 }
 
-/* Takes the first free lane; BUS_LANES_MAX: all are in use. */
+/* Takes the first free lane and returns its number, or BUS_LANES_MAX if all are in use. */
 static unsigned lane_take(uint32_t *lanes) {
         const unsigned lane = ~*lanes ? (unsigned)__builtin_ctz(~*lanes) : BUS_LANES_MAX;
 

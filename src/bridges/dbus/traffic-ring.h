@@ -53,7 +53,7 @@ bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic);
  * when the ring holds no such message. */
 bool traffic_ring_look(TrafficRing *ring, Traffic *ret);
 bool traffic_ring_first(TrafficRing *ring, Traffic *ret);
-/* Gives the memory of the oldest message back. */
+/* Frees the memory of the oldest message. */
 void traffic_ring_release(TrafficRing *ring);
 
 static inline bool traffic_ring_is_empty(const TrafficRing *ring) {

@@ -28,7 +28,7 @@ struct PipewireLink {
         struct pw_registry *registry; /* these three end with it */
         struct pw_proxy *profiler;    /* NULL: not found */
         struct spa_hook core_hook, registry_hook, profiler_hook;
-        int asked; /* the number of the question that is answered behind all that there is */
+        int asked; /* the number of the sync request whose answer follows everything that exists */
         PipewireState state;
         NodeTable *nodes; /* borrowed */
         PipewireProfile *profile;

@@ -178,7 +178,7 @@ static bool lane_has_room(const Lane *lane, const Interval *at) {
         return true;
 }
 
-/* CAPTURE_LANES_MAX: it would cross another in each. */
+/* Returns the first lane in which the mark overlaps no other one only in part; CAPTURE_LANES_MAX: there is none. */
 static size_t find_lane(const CaptureStream *stream, const Interval *at) {
         size_t lane = 0;
 

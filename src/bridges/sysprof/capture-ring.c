@@ -53,7 +53,7 @@ capture_ring_take(CaptureRing *ring, uint8_t copy[static CAPTURE_RING_BYTES], ui
         size_t n = 0;
 
         if (tail >= CAPTURE_RING_BYTES || tail % 8 != 0) {
-                (*n_losses)++; /* the next position may be one again, and begins there */
+                (*n_losses)++; /* the next position may be valid again; reading resumes there */
                 return 0;
         }
         if (tail < ring->head) {

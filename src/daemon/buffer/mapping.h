@@ -17,8 +17,8 @@
 int mapping_new(void **ret, size_t n_bytes, int fd, uint64_t offset);
 void mapping_free(void *memory, size_t n_bytes);
 
-/* Puts memory that was mapped elsewhere in the place of this one, which is gone then: what points into it points into
- * the new one, which has to have the same size. 0, or -ENOMEM, and both stay where they are. */
+/* Replaces this mapping by another of the same size, at the same address, so pointers into it stay valid and now point
+ * to the new memory. 0, or -ENOMEM, which leaves both mappings as they were. */
 int mapping_replace(void *memory, void *by, size_t n_bytes);
 
 /* Of memory that will be filled: most of what that costs is faulting it in, page by page. */

@@ -185,9 +185,9 @@ bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_s
 /* As trace_buffer_free(), but all stays in the files: for a process that leaves, with its clones freed before. */
 TraceBuffer *trace_buffer_leave(TraceBuffer *buffer);
 
-/* What was found in files besides a good buffer. */
+/* Damage that was found in the files of a buffer. */
 typedef struct TraceBufferFound {
-        uint32_t n_slots_broken;   /* all that was in them is lost */
+        uint32_t n_slots_broken;   /* all of their chunks are lost */
         uint32_t n_records_broken; /* chunks that are lost */
 } TraceBufferFound;
 

@@ -55,7 +55,7 @@ typedef struct SessionRules {
 /* Adds to what the producer may write. 0 or -ENOMEM. */
 int session_rules_add(SessionRules *rules, uint64_t producer_id, const PacketRules *more);
 
-/* Those of a program for a producer that is not known. */
+/* Finds a producer's rules; an unknown producer has those of an ordinary program. */
 const PacketRules *session_rules_find(SessionRules *rules, uint64_t producer_id);
 
 int session_rules_copy(SessionRules *to, const SessionRules *from);

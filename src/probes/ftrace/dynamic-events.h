@@ -22,7 +22,7 @@
 
 #define DYNAMIC_EVENTS_MAX 256 /* of one config */
 #define DYNAMIC_ARGS_MAX \
-        28 /* of one probe: readers know 31 fields, and the kernel adds up to two */
+        28 /* of one probe: readers accept 31 fields, and the kernel adds up to two */
 
 /* perfetto.protos.KprobeEvent.KprobeType, of the trace rather than the config */
 enum {

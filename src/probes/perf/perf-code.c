@@ -9,7 +9,7 @@
 
 #define PLACES ((size_t)PERF_FILES_MAX * 2)
 
-/* Numbers of modules in the stack table: the owner's own ones come below. */
+/* Module numbers of files in the stack table; lower ones are for the owner of the table. */
 #define FIRST_FILE_ID 64u
 
 static uint32_t next_id = FIRST_FILE_ID;

@@ -374,7 +374,7 @@ static bool is_scheduling(const StackPart *part) {
         return is_kernel_named(part, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* Puts the stack together, of which the trace need not know yet. */
+/* Assembles the stack. Its frames may be new to the trace. */
 static UnwindError add_all(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         UnwindError error = add_chain(sampler, sample, process);
 

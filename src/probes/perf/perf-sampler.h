@@ -4,9 +4,8 @@
 /*
  * Perf sampler: samples as packets of a trace
  *
- * Stacks are walked where the kernel has put them, and nothing of them is kept: what goes into a trace is which
- * function called which, as addresses in files and names of the kernel's functions. Of what sleeps, that is kept until
- * it runs again.
+ * Stacks are walked right in the kernel's ring, and their contents are not kept. The trace has only the chain of calls:
+ * addresses in files, and names of kernel functions. The chain of a sleeping thread is kept until it runs again.
  */
 
 #include "probes/ftrace/kernel-symbols.h"

@@ -62,7 +62,7 @@ bool stack_table_has_room(const StackTable *table);
 
 void stack_table_begin(StackTable *table);
 void stack_table_add(StackTable *table, StackModule *module, uint64_t address);
-/* A frame that is a name only; `key` is any number that stands for it in its module. */
+/* A frame that has only a name; `key` is any number that identifies it in its module. */
 void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name);
 /* Leaves out the innermost frames for as long as `is_left_out`. */
 void stack_table_trim(StackTable *table, bool (*is_left_out)(const StackPart *part));

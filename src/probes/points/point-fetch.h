@@ -26,7 +26,7 @@
 /* The function that a "+@" names: where it finds its field. False: that cannot be told. */
 typedef bool PointFieldFind(void *userdata, const char *symbol, uint32_t *ret_offset);
 
-/* Whether points can have arguments on this machine (EM_X86_64, …), and what kind of ELF file it runs. */
+/* Whether points can have arguments on a machine (EM_X86_64, …), and which machine this is. */
 bool point_machine_is_known(uint16_t machine);
 uint16_t point_machine(void);
 

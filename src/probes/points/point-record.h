@@ -43,7 +43,7 @@ typedef struct PointLayout {
         bool has_numbers; /* those of returns have none */
 } PointLayout;
 
-/* The arguments of a definition: "id=\3:u32 sp=%sp:u64 …", with these names. */
+/* Names of the arguments in a definition: "id=\3:u32 sp=%sp:u64 …". */
 #define POINT_FIELD_SITE  "site"
 #define POINT_FIELD_STACK "stack"
 #define POINT_FIELD_TEXT  "text"

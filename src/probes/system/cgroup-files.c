@@ -81,7 +81,7 @@ static void add_value(CgroupReading *reading, size_t i, Span word) {
                 reading->found |= 1u << i;
 }
 
-/* What of a line is its value: all, what is behind the key, or of pairs the total. */
+/* Which part of a line is the value: all of it, what follows the key, or the total of its pairs. */
 static bool line_value(CgroupFile file, Span *line, Span *ret) {
         Span word, key;
 

@@ -84,7 +84,7 @@ START_TEST(test_who_rings_too_often_is_heard_later_and_disturbs_nobody) {
         ck_assert_uint_eq(n_rung[0], 0);
         ck_assert_uint_eq(n_rung[1], 1);
 
-        /* Not before its time; then what it rang for is looked at, once. */
+        /* The doorbell is not handled before its time; then the data is looked at once. */
         doorbells_tick(&doorbells, bells[0].interval_began_ns + DOORBELL_INTERVAL_NS - 1);
         run();
         ck_assert_uint_eq(n_rung[0], 0);

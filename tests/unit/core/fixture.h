@@ -114,7 +114,7 @@ void fixture_deinit(Fixture *fixture);
 /* Delivers the answers that are due. */
 void fixture_settle(Fixture *fixture);
 
-/* Lets time pass, with all ticks and answers that come due in it. */
+/* Lets time pass; ticks and answers that fall due happen on the way. */
 void fixture_advance(Fixture *fixture, uint64_t ns);
 
 /* A native producer that answers everything, of this user, with one source (or none: NULL). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A process writes to a kept buffer and is killed: whatever it was at, the buffer has what it should. */
+/* A process that writes to a kept buffer is killed: at whatever point that happens, the buffer is consistent. */
 
 #include <signal.h>
 #include <sys/wait.h>

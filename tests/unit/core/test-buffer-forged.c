@@ -218,7 +218,7 @@ START_TEST(test_the_order_is_that_of_ages) {
 }
 END_TEST
 
-/* The process was killed while a chunk was in two places: the later is the whole. */
+/* The process was killed while a chunk existed in two places: the later copy is the complete one. */
 START_TEST(test_of_a_chunk_that_is_there_twice_the_later_counts) {
         Files files;
 

@@ -408,7 +408,7 @@ START_TEST(test_slow_sources_of_transferred_buffers_do_not_age_the_others) {
 }
 END_TEST
 
-/* The clone's own output begins with what the original's has when the clone is there. */
+/* The clone's output begins with what the original's output contains at the time of the clone. */
 START_TEST(test_clone_of_a_stream_repeats_nothing_that_was_written_meanwhile) {
         const CloneOptions options = { .owner = { .uid = 1000 } };
         static const char *const texts[] = { "copied", "moved" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What may be in a trace: packets about what their producers may write, and what the config's trace_filter lets out. */
+/* What a trace may contain: packets that their producers may write, as far as the trace_filter passes them. */
 
 #include <stdio.h>
 

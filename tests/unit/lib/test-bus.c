@@ -143,7 +143,7 @@ static sd_bus *bus_connect(const Bus *bus) {
 static void start_service(const Bus *bus) {
         _cleanup_(sd_bus_close_unrefp) sd_bus *connection = bus_connect(bus);
 
-        /* Fails, since what is started does not take the name. */
+        /* Fails, because the program that is started does not take the name. */
         ck_assert_int_lt(sd_bus_call_method(connection,
                                             "org.freedesktop.DBus",
                                             "/org/freedesktop/DBus",

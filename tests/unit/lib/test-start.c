@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The start of a whole program, with a service of the test's own.
+ * How a whole program starts, with a service that the test provides.
  */
 
 #include <fcntl.h>

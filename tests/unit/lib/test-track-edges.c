@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What goes wrong around events, and must not show in others.
+ * Failures around one event must not affect other events.
  */
 
 #include <errno.h>

@@ -19,7 +19,7 @@ static struct {
         AccessQuestion question; /* the one that is open */
         unsigned asked;          /* all needs that were asked about */
         size_t n_asked, n_cancelled;
-        int next; /* what the next question comes to at once; 0: it is asked */
+        int next; /* what the next question returns at once; 0: it is really asked */
 } host;
 
 /* What the request was told. */

@@ -11,7 +11,7 @@
 #define MAPPING START "-7f0000002000"
 #define DISK    "21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
 
-/* A copy of /proc with processes, and what was found in it. */
+/* A made-up /proc with some processes, and what was found in it. */
 typedef struct World {
         Tree tree;
         MappedFiles files;

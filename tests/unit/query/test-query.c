@@ -13,7 +13,7 @@ typedef struct World {
         int fd;
 } World;
 
-/* A hundred slices: "even" and "odd" ones, of which each odd one is inside of an even one. */
+/* A hundred slices, "even" and "odd" in turn; each odd one is inside an even one. */
 static TraceBuilder *builder_usual(void) {
         TraceBuilder *builder = trace_builder_new();
 
@@ -116,7 +116,7 @@ START_TEST(test_indexes_find_what_a_scan_finds) {
         _cleanup_(world_deinit) World world;
 
         world_init(&world, &(QueryOptions){ 0 });
-        /* A plus before the column keeps SQLite from handing the condition over. */
+        /* The plus before the column keeps SQLite from passing the condition to the table. */
         for (size_t i = 0; i < ARRAY_SIZE(conditions); i++) {
                 char sql[512];
 

@@ -123,7 +123,7 @@ typedef struct World {
         Unwinder *unwinder;
         size_t n_compared;
         size_t n_wrong;
-        size_t n_unknown; /* the C library runs into padding between two of its functions, which has no row */
+        size_t n_unknown; /* the C library runs into the padding between two of its functions, which has no row */
 } World;
 
 static void look(World *world) {

@@ -125,7 +125,7 @@ struct Bus {
 /* BOOTTIME at the beginning of this turn of the main loop. */
 uint64_t bus_now(Bus *bus);
 
-/* Data may have arrived: counters are signalled when their time has come. */
+/* Call it when data may have arrived: changed counters are signalled at the next interval. */
 void bus_counters_changed(Bus *bus);
-/* Likewise for anything else that is signalled together with counters. */
+/* The same for other properties that are signalled together with counters. */
 void bus_signals_due(Bus *bus);

@@ -2,8 +2,10 @@
 #pragma once
 
 /*
- * Options of a method: an a{sv} read into a struct, as a table says. What is unknown, given twice or of another type is
- * an error that names it, so that a mistyped option is not a silent one.
+ * Option reader: reads the a{sv} of a method into a struct, by a table of options
+ *
+ * An option that is unknown, given twice or of the wrong type is an error that names it, so a misspelt option never
+ * goes unnoticed.
  */
 
 #include <stdbool.h>

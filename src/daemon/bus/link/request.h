@@ -4,8 +4,8 @@
 /*
  * Request: a call that is answered later
  *
- * Embedded in the object that waits. It is answered once, by request_reply…(), or dropped without an answer when the
- * caller goes: then `cancel` is called, which frees the object that embeds it.
+ * Embedded in the object that waits. A request_reply…() function answers it once. If the caller disconnects first, it
+ * is dropped without an answer, and `cancel` is called to free the object that embeds it.
  */
 
 #include "bus/link/connection.h"

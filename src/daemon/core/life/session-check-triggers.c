@@ -14,7 +14,7 @@ bool check_has_triggers(const ConfigPb *config) {
         return config->trigger_config && config->trigger_config->trigger_mode != MODE(UNSPECIFIED);
 }
 
-/* A number that is not known comes from a newer config: doing nothing about it would surprise. */
+/* An unknown mode comes from a newer version of the config; to ignore it would surprise the user. */
 int check_trigger_mode(const Check *check) {
         const TriggerConfig *config = check->config->trigger_config;
         const int mode = config ? (int)config->trigger_mode : MODE(UNSPECIFIED);

@@ -89,7 +89,7 @@ static void put_hit(WireWriter *writer, uint32_t field, const TriggerHit *hit, u
         wire_end(writer, begin);
 }
 
-/* A snapshot that is being taken is not there before this process has it. */
+/* Snapshots that are still being taken are left out: the next process cannot finish them. */
 static void put_triggers(WireWriter *writer, const Session *session) {
         const SessionTriggers *triggers = &session->triggers;
         const TriggerSnapshot *snapshot;

@@ -51,7 +51,7 @@ static void on_start_overdue(Session *session, uint64_t now) {
         session_mark(session);
 }
 
-/* Names again the producers that have not started: that the recording went on without some was said then. */
+/* Names the producers that have not started yet. Before, the trace only said that recording went on without some. */
 static void on_slow_start(Session *session, uint64_t now) {
         if (session->said_all_started)
                 return;

@@ -24,7 +24,7 @@ typedef struct ProducerSource {
         char *unavailable; /* why it cannot record, or NULL */
         bool no_flush;
         bool clears_state;            /* wants ClearIncrementalState */
-        bool tells_start, tells_stop; /* answers to these, so that it is to be waited for */
+        bool tells_start, tells_stop; /* answers these requests, so sessions wait for it */
         PacketRules rules;            /* what its packets may be about */
         Charge charge;                /* descriptor and category bytes */
 } ProducerSource;

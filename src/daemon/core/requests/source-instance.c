@@ -51,7 +51,7 @@ int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         return bytes_writer_finish(&writer, ret);
 }
 
-/* A producer without memory takes no part; that is told to people, and holds nobody else. */
+/* A producer without shared memory cannot take part. The session notes that and goes on without it. */
 static int instance_setup(SourceInstance *instance) {
         _cleanup_(bytes_deinit) Bytes config = {};
         Producer *producer = instance->producer;

@@ -108,7 +108,7 @@ struct ConsumerSession {
 
 /* Takes the answer's request out of the call, which is over then. */
 void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data);
-/* Opens it for this request; one that was open is over without success. */
+/* Opens the call for a request. If it was open already, its earlier request fails. */
 void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request);
 
 static inline void access_peer_deinit(AccessPeer *peer) {

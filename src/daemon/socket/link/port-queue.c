@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Most of what is sent fits into the socket and is never copied. What does not waits as messages of its own, each
- * with the descriptor that belongs to its first byte.
+ * Most messages fit into the socket at once and are never copied. The rest is queued, each message with the descriptor
+ * that belongs to its first byte.
  */
 
 #include <errno.h>
