@@ -250,6 +250,11 @@ void fake_run_triggers(Fake *fake, unsigned n_triggers) {
                 run_once(fake);
 }
 
+void fake_run_notes(Fake *fake, unsigned n_notes) {
+        while (fake->n_notes < n_notes)
+                run_once(fake);
+}
+
 void fake_run_offered(Fake *fake, const char *source, const char *category) {
         while (!strstr(fake_source(fake, source)->categories, category))
                 run_once(fake);

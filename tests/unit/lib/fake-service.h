@@ -75,6 +75,9 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
 /* The same, until n_triggers have come. */
 void fake_run_triggers(Fake *fake, unsigned n_triggers);
 
+/* The same, until n_notes have come. */
+void fake_run_notes(Fake *fake, unsigned n_notes);
+
 /* The same, until the source offers a category whose name contains the text. */
 void fake_run_offered(Fake *fake, const char *source, const char *category);
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,20 @@ START_TEST(test_what_is_freed_is_used_again) {
         second = pool_take(100);
         ck_assert_ptr_eq(first, second);
         pool_free(second);
+}
+END_TEST
+
+/* Pieces of the pool's blocks are kept for the next taker, whatever lies on pages of its own is not. */
+START_TEST(test_a_large_piece_is_given_back_to_the_kernel) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE), n_bytes = 64 * page;
+        char *memory = pool_take(n_bytes);
+        char *begin = (char *)((uintptr_t)memory / page * page);
+
+        ck_assert_ptr_nonnull(memory);
+        ck_assert_int_eq(msync(begin, page, MS_ASYNC), 0);
+        pool_free(memory);
+        ck_assert_int_eq(msync(begin, page, MS_ASYNC), -1);
+        ck_assert_int_eq(errno, ENOMEM);
 }
 END_TEST
 
@@ -141,6 +156,7 @@ END_TEST
 TEST_MAIN("pool",
           test_pieces_are_apart_aligned_and_zero_also_when_used_again,
           test_what_is_freed_is_used_again,
+          test_a_large_piece_is_given_back_to_the_kernel,
           test_too_much_is_refused_and_errno_stays,
           test_threads_and_signal_handlers_share_it,
           test_a_forked_child_does_not_wait_for_its_parents_threads)

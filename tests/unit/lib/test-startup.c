@@ -97,7 +97,7 @@ START_TEST(test_events_from_before_a_session_come_into_it_as_they_were) {
 }
 END_TEST
 
-/* What an event can have beside its annotations. */
+/* Everything that an event can have besides annotations. */
 START_TEST(test_whatever_an_event_has_is_kept) {
         static const dt_track counter = DT_COUNTER_TRACK("bytes", "B");
         World *world;
@@ -566,6 +566,15 @@ START_TEST(test_options_out_of_range_are_refused) {
 }
 END_TEST
 
+START_TEST(test_options_at_the_ends_of_the_range_are_taken) {
+        const dt_startup_options most = { .bytes = DT_STARTUP_BYTES_MAX,
+                                          .timeout_ms = DT_STARTUP_TIMEOUT_MAX_MS };
+
+        ck_assert_int_eq(dt_startup_record(&most), 0);
+        ck_assert(dt_category_enabled(&render));
+}
+END_TEST
+
 START_TEST(test_categories_are_named_as_in_a_config) {
         static const struct {
                 const char *categories;
@@ -671,6 +680,7 @@ TEST_MAIN_FORKED("startup",
                  test_it_ends_when_nobody_comes_in_time,
                  test_it_ends_without_the_librarys_thread_when_its_memory_is_full,
                  test_options_out_of_range_are_refused,
+                 test_options_at_the_ends_of_the_range_are_taken,
                  test_categories_are_named_as_in_a_config,
                  test_a_daemon_that_forks_first_is_recorded_and_brings_nothing_along,
                  test_a_child_of_a_recorded_program_leaves_it_alone)
