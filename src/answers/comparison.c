@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "answers/answer-cores.h"
 #include "answers/answer-slices.h"
 #include "answers/answer-time.h"
 #include "answers/answer-who.h"
@@ -36,11 +35,9 @@ void comparison_deinit(Comparison *comparison) {
         for (size_t i = 0; i < comparison->n; i++)
                 for (size_t side = 0; side < 2; side++)
                         free(comparison->items[i].values[side]);
-        for (size_t side = 0; side < 2; side++) {
-                free(comparison->seconds[side]);
-                free(comparison->busy[side]);
+        for (size_t side = 0; side < 2; side++)
                 free(comparison->times[side]);
-        }
+        comparison_conditions_deinit(&comparison->conditions);
         free(comparison->items);
         trace_map_deinit(&comparison->places);
         trace_pool_deinit(&comparison->names);
@@ -179,69 +176,6 @@ static int add_heaps(Comparison *comparison, unsigned side, const TraceStore *st
         return r;
 }
 
-/*
- * Conditions
- */
-
-static const char *metadata_text(const TraceStore *store, const char *name) {
-        const TraceTable *table = &store->tables[TRACE_TABLE_METADATA];
-
-        for (uint32_t row = 0; row < table->n; row++) {
-                const char *key =
-                        trace_pool_text(&store->pool, trace_table_get(table, METADATA_NAME, row));
-
-                if (key && streq(key, name))
-                        return trace_pool_text(&store->pool,
-                                               trace_table_get(table, METADATA_TEXT, row));
-        }
-        return NULL;
-}
-
-static bool is_lossy(const TraceStore *store) {
-        const TraceTable *table = &store->tables[TRACE_TABLE_STAT];
-
-        for (uint32_t row = 0; row < table->n; row++) {
-                const char *severity =
-                        trace_pool_text(&store->pool, trace_table_get(table, STAT_SEVERITY, row));
-
-                if (severity && !streq(severity, "info") &&
-                    trace_table_i64(table, STAT_VALUE, row) > 0)
-                        return true;
-        }
-        return false;
-}
-
-static int add_conditions(Comparison *comparison,
-                          unsigned side,
-                          const TraceStore *store,
-                          double seconds,
-                          double busy) {
-        size_t n = comparison->n_recordings[side]++;
-        const char *release = metadata_text(store, "system_release");
-        uint32_t system = release ? trace_pool_add_text(&comparison->names, release) : 0;
-        AnswerCores cores;
-        int r = answer_cores_init(&cores, store);
-
-        comparison->has_mixed[side] |= n > 0 && (system != comparison->system[side] ||
-                                                 cores.n_present != comparison->n_cpus[side]);
-        comparison->system[side] = system;
-        comparison->n_cpus[side] = cores.n_present;
-        comparison->n_lossy[side] += is_lossy(store);
-        if (r == 0)
-                r = add_number(&comparison->seconds[side],
-                               &comparison->n_allocated_seconds[side],
-                               n,
-                               seconds);
-        if (r == 0)
-                r = add_number(&comparison->busy[side],
-                               &comparison->n_allocated_busy[side],
-                               n,
-                               cores.n_present ? busy / (seconds * 1e9 * (double)cores.n_present)
-                                               : 0);
-        answer_cores_deinit(&cores);
-        return r;
-}
-
 static int add_time(Comparison *comparison, unsigned side, const ComparisonPart *part) {
         ComparisonTime time = { .start = part->start, .end = part->end };
 
@@ -283,7 +217,15 @@ int comparison_add(Comparison *comparison,
                 r = add_named(comparison, side, store, named, n, seconds);
         if (r == 0)
                 r = add_time(comparison, side, part);
-        return r ? r : add_conditions(comparison, side, store, seconds, busy);
+        if (r == 0)
+                r = comparison_conditions_add(&comparison->conditions,
+                                              side,
+                                              store,
+                                              &comparison->names,
+                                              part->start,
+                                              part->end,
+                                              busy);
+        return r;
 }
 
 /*
@@ -293,13 +235,24 @@ int comparison_add(Comparison *comparison,
 static const AnswerColumn facts[] = {
         [DIFF_FACT_A] = { "recordings_a", NULL, ANSWER_COUNT },
         [DIFF_FACT_B] = { "recordings_b", NULL, ANSWER_COUNT },
-        [DIFF_FACT_SYSTEM_A] = { "kernel_a", NULL, ANSWER_TEXT },
-        [DIFF_FACT_SYSTEM_B] = { "kernel_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_KERNEL_A] = { "kernel_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_KERNEL_B] = { "kernel_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SYSTEM_A] = { "system_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SYSTEM_B] = { "system_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_PROCESSOR_A] = { "processor_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_PROCESSOR_B] = { "processor_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_CPUS_A] = { "cpus_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_CPUS_B] = { "cpus_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SOURCES_A] = { "data_sources_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SOURCES_B] = { "data_sources_b", NULL, ANSWER_TEXT },
         [DIFF_FACT_SAME_SYSTEM] = { "same_system", NULL, ANSWER_COUNT },
+        [DIFF_FACT_SAME_CONFIG] = { "same_config", NULL, ANSWER_COUNT },
         [DIFF_FACT_SECONDS_A] = { "seconds_a", NULL, ANSWER_REAL },
         [DIFF_FACT_SECONDS_B] = { "seconds_b", NULL, ANSWER_REAL },
         [DIFF_FACT_BUSY_A] = { "busy_a", NULL, ANSWER_SHARE },
         [DIFF_FACT_BUSY_B] = { "busy_b", NULL, ANSWER_SHARE },
+        [DIFF_FACT_HZ_A] = { "hz_a", NULL, ANSWER_REAL },
+        [DIFF_FACT_HZ_B] = { "hz_b", NULL, ANSWER_REAL },
         [DIFF_FACT_LOSSY] = { "with_losses", NULL, ANSWER_COUNT },
         [DIFF_FACT_SHARED] = { "on_both_sides", NULL, ANSWER_COUNT },
         [DIFF_FACT_OVERLAPPING] = { "overlapping", NULL, ANSWER_COUNT },
@@ -381,7 +334,7 @@ static int fill_heaps(Comparison *comparison) {
                 for (size_t side = 0; side < 2; side++) {
                         ComparisonItem *item = &comparison->items[i];
 
-                        while (item->n[side] < comparison->n_recordings[side])
+                        while (item->n[side] < comparison->conditions.sides[side].n)
                                 if (add_number(&item->values[side],
                                                &item->n_allocated[side],
                                                item->n[side]++,
@@ -509,31 +462,43 @@ static size_t count_on_both(const Comparison *comparison, bool overlaps) {
         return n;
 }
 
-static void put_conditions(Answer *answer, const Comparison *comparison) {
+static void put_figure(Answer *answer,
+                       const ComparisonConditions *conditions,
+                       ConditionNumber number,
+                       unsigned fact) {
+        for (unsigned side = 0; side < 2; side++) {
+                double median = comparison_conditions_median(conditions, side, number);
+
+                if (!isnan(median))
+                        answer_set_real(&answer->facts[fact + side], median);
+        }
+}
+
+static void put_conditions(Answer *answer, Comparison *comparison) {
+        const ComparisonConditions *conditions = &comparison->conditions;
         AnswerValue *values = answer->facts;
+        bool is_same_system = true;
 
         for (unsigned side = 0; side < 2; side++) {
-                size_t n = comparison->n_recordings[side];
-
-                answer_set(&values[DIFF_FACT_A + side], (int64_t)n);
-                answer_set_text(answer,
-                                &values[DIFF_FACT_SYSTEM_A + side],
-                                trace_pool_text(&comparison->names, comparison->system[side]));
-                if (n == 0)
-                        continue;
-                answer_set_real(&values[DIFF_FACT_SECONDS_A + side],
-                                statistics_median(comparison->seconds[side], n));
-                answer_set_real(&values[DIFF_FACT_BUSY_A + side],
-                                statistics_median(comparison->busy[side], n));
+                answer_set(&values[DIFF_FACT_A + side], (int64_t)conditions->sides[side].n);
+                for (unsigned i = 0; i < N_CONDITION_TEXTS; i++)
+                        answer_set_text(answer,
+                                        &values[DIFF_FACT_KERNEL_A + 2 * i + side],
+                                        comparison_conditions_text(
+                                                conditions, side, i, &comparison->names));
         }
-        answer_set(&values[DIFF_FACT_SAME_SYSTEM],
-                   comparison->system[0] == comparison->system[1] &&
-                           comparison->n_cpus[0] == comparison->n_cpus[1] &&
-                           !comparison->has_mixed[0] && !comparison->has_mixed[1]);
+        for (unsigned i = 0; i < CONDITION_SOURCES; i++)
+                is_same_system &= comparison_conditions_is_same(conditions, i);
+        answer_set(&values[DIFF_FACT_SAME_SYSTEM], is_same_system);
+        answer_set(&values[DIFF_FACT_SAME_CONFIG],
+                   comparison_conditions_is_same(conditions, CONDITION_SOURCES));
+        put_figure(answer, conditions, CONDITION_SECONDS, DIFF_FACT_SECONDS_A);
+        put_figure(answer, conditions, CONDITION_BUSY, DIFF_FACT_BUSY_A);
+        put_figure(answer, conditions, CONDITION_HZ, DIFF_FACT_HZ_A);
         answer_set(&values[DIFF_FACT_SHARED], (int64_t)count_on_both(comparison, false));
         answer_set(&values[DIFF_FACT_OVERLAPPING], (int64_t)count_on_both(comparison, true));
         answer_set(&values[DIFF_FACT_LOSSY],
-                   (int64_t)(comparison->n_lossy[0] + comparison->n_lossy[1]));
+                   (int64_t)(conditions->sides[0].n_lossy + conditions->sides[1].n_lossy));
 }
 
 static void put_items(Answer *answer, const Comparison *comparison) {

@@ -9,6 +9,7 @@
  */
 
 #include "answers/answer.h"
+#include "answers/comparison-conditions.h"
 #include "trace/trace-map.h"
 #include "trace/trace-pool.h"
 
@@ -37,13 +38,7 @@ typedef struct Comparison {
         TraceMap places;
         struct ComparisonItem *items;
         size_t n, n_allocated;
-        size_t n_recordings[2];
-        size_t n_lossy[2];
-        size_t n_cpus[2];             /* of the last recording */
-        uint32_t system[2];           /* its kernel, in names; 0: not known */
-        bool has_mixed[2];            /* recordings of one side were made on different systems */
-        double *seconds[2], *busy[2]; /* how long each is, and which share of CPUs was used */
-        size_t n_allocated_seconds[2], n_allocated_busy[2];
+        ComparisonConditions conditions;
         struct ComparisonTime *times[2]; /* of recordings that are known by a name */
         size_t n_times[2], n_allocated_times[2];
         size_t n_tested;
@@ -69,13 +64,24 @@ const AnswerDef *comparison_def(ComparisonMetric metric);
 enum {
         DIFF_FACT_A,
         DIFF_FACT_B,
+        DIFF_FACT_KERNEL_A, /* two facts for each ConditionText, in the same order */
+        DIFF_FACT_KERNEL_B,
         DIFF_FACT_SYSTEM_A,
         DIFF_FACT_SYSTEM_B,
+        DIFF_FACT_PROCESSOR_A,
+        DIFF_FACT_PROCESSOR_B,
+        DIFF_FACT_CPUS_A,
+        DIFF_FACT_CPUS_B,
+        DIFF_FACT_SOURCES_A,
+        DIFF_FACT_SOURCES_B,
         DIFF_FACT_SAME_SYSTEM,
+        DIFF_FACT_SAME_CONFIG,
         DIFF_FACT_SECONDS_A,
         DIFF_FACT_SECONDS_B,
         DIFF_FACT_BUSY_A,
         DIFF_FACT_BUSY_B,
+        DIFF_FACT_HZ_A,
+        DIFF_FACT_HZ_B,
         DIFF_FACT_LOSSY,
         DIFF_FACT_SHARED,      /* recordings that are on both sides */
         DIFF_FACT_OVERLAPPING, /* of these: at times that overlap */

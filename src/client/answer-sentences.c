@@ -2,6 +2,9 @@
 
 #include "client/answer-sentences.h"
 
+#include <math.h>
+#include <string.h>
+
 #include <glib/gi18n.h>
 
 #include "answers/answer-questions.h"
@@ -418,6 +421,42 @@ static void say_losses(GString *out, const Answer *answer) {
                         gaps);
 }
 
+static void say_differences(GString *out, const Answer *answer) {
+        static const char *const formats[N_CONDITION_TEXTS] = {
+                [CONDITION_KERNEL] = N_("  kernel: %s (A), %s (B)\n"),
+                [CONDITION_SYSTEM] = N_("  distribution: %s (A), %s (B)\n"),
+                [CONDITION_PROCESSOR] = N_("  processor: %s (A), %s (B)\n"),
+                [CONDITION_CPUS] = N_("  CPUs: %s (A), %s (B)\n"),
+                [CONDITION_SOURCES] =
+                        N_("  data sources and a sum of their settings: %s (A), %s (B)\n"),
+        };
+
+        say_line(out,
+                 _("The recordings were not all made under the same conditions, which may explain "
+                   "differences:"));
+        for (unsigned i = 0; i < N_CONDITION_TEXTS; i++) {
+                FACT(a, DIFF_FACT_KERNEL_A + 2 * i);
+                FACT(b, DIFF_FACT_KERNEL_A + 2 * i + 1);
+
+                if (!streq(a, b) || strstr(a, " | "))
+                        g_string_append_printf(out, _(formats[i]), a, b);
+        }
+}
+
+/* A processor that is hot, or saves power, makes everything slower. */
+static void say_frequencies(GString *out, const Answer *answer) {
+        const AnswerValue *a = &answer->facts[DIFF_FACT_HZ_A], *b = &answer->facts[DIFF_FACT_HZ_B];
+
+        if (!a->is_there || !b->is_there)
+                return;
+        if (fabs(b->real / a->real - 1) > CONDITION_HZ_CHANGE)
+                g_string_append_printf(out,
+                                       _("CPUs ran at %.2f GHz (A) and %.2f GHz (B) on average, "
+                                         "which may explain differences, too.\n"),
+                                       a->real / 1e9,
+                                       b->real / 1e9);
+}
+
 /* Conditions come before any figure. */
 static void say_conditions(GString *out, const Answer *answer) {
         FACT(a, DIFF_FACT_A);
@@ -426,8 +465,6 @@ static void say_conditions(GString *out, const Answer *answer) {
         FACT(seconds_b, DIFF_FACT_SECONDS_B);
         FACT(busy_a, DIFF_FACT_BUSY_A);
         FACT(busy_b, DIFF_FACT_BUSY_B);
-        FACT(system_a, DIFF_FACT_SYSTEM_A);
-        FACT(system_b, DIFF_FACT_SYSTEM_B);
         FACT(lossy, DIFF_FACT_LOSSY);
         FACT(shared, DIFF_FACT_SHARED);
 
@@ -441,13 +478,9 @@ static void say_conditions(GString *out, const Answer *answer) {
                                seconds_b,
                                busy_a,
                                busy_b);
-        if (!number(answer, DIFF_FACT_SAME_SYSTEM))
-                g_string_append_printf(out,
-                                       _("They were not made on the same system: %s (A), %s (B), "
-                                         "or another number "
-                                         "of CPUs. What differs may be due to that.\n"),
-                                       system_a,
-                                       system_b);
+        if (!number(answer, DIFF_FACT_SAME_SYSTEM) || !number(answer, DIFF_FACT_SAME_CONFIG))
+                say_differences(out, answer);
+        say_frequencies(out, answer);
         if (number(answer, DIFF_FACT_OVERLAPPING))
                 g_string_append_printf(out,
                                        _("Recordings that are on both sides: %s, at times that "

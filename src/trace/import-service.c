@@ -4,7 +4,10 @@
  * What the service and the machine say of the recording
  */
 
+#include <stdlib.h>
 #include <string.h>
+
+#include <zlib.h>
 
 #include "trace/import.h"
 #include "trace/trace-clock-snapshot.h"
@@ -155,15 +158,89 @@ void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const Wi
                                       (unsigned long long)(n[2] & 0xffffffffffff)));
 }
 
+/*
+ * The config
+ */
+
+#define SOURCES_MAX       64 /* of a config, that are named */
+#define SOURCES_BYTES_MAX 1024
+
+typedef struct ConfigSources {
+        WireField names[SOURCES_MAX];
+        size_t n;
+        uLong sum; /* of all bytes of their configs */
+} ConfigSources;
+
+static int compare_names(const void *x, const void *y) {
+        const WireField *a = x, *b = y;
+        int r = memcmp(a->data, b->data, MIN(a->n_bytes, b->n_bytes));
+
+        return r ? r : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
+}
+
+/* Field 1, in which the config is and in that, the name. */
+static bool read_first(const WireField *message, WireField *ret) {
+        WireReader reader;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, ret) > 0)
+                if (ret->number == 1 && ret->type == WIRE_BYTES)
+                        return true;
+        return false;
+}
+
+static void add_source(ConfigSources *sources, const WireField *source) {
+        WireField config;
+
+        sources->sum = crc32(sources->sum, source->data, (uInt)source->n_bytes);
+        if (sources->n < SOURCES_MAX && read_first(source, &config) &&
+            read_first(&config, &sources->names[sources->n]))
+                sources->n++;
+}
+
+/* The names in their order, as far as there is room, and a sum that is another one if a setting is. */
+static void name_sources(TraceImport *import, ConfigSources *sources) {
+        char text[SOURCES_BYTES_MAX];
+        size_t n = 0;
+
+        if (sources->n == 0)
+                return;
+        qsort(sources->names, sources->n, sizeof(*sources->names), compare_names);
+        for (size_t i = 0; i < sources->n; i++) {
+                const WireField *name = &sources->names[i];
+
+                if (name->n_bytes > sizeof(text) - n - 2)
+                        break;
+                if (i) {
+                        memcpy(text + n, ", ", 2);
+                        n += 2;
+                }
+                memcpy(text + n, name->data, name->n_bytes);
+                n += name->n_bytes;
+        }
+        trace_store_add_metadata(import->store,
+                                 "trace_config_sources",
+                                 trace_pool_add(&import->store->pool, text, n));
+        trace_store_add_metadata_number(
+                import->store, "trace_config_sources_sum", (int64_t)sources->sum);
+}
+
 void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config) {
+        ConfigSources sources = { 0 };
         WireReader reader;
         WireField field;
 
         wire_reader_init_field(&reader, config);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == 22 && field.type == WIRE_BYTES)
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == 2)
+                        add_source(&sources, &field);
+                else if (field.number == 22)
                         trace_store_add_metadata(
                                 import->store, "unique_session_name", import_text(import, &field));
+        }
+        name_sources(import, &sources);
         trace_store_add_metadata_number(
                 import->store, "trace_config_bytes", (int64_t)config->n_bytes);
 }

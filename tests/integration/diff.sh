@@ -102,6 +102,31 @@ exits 5 'a time of which there is nothing' 'nothing in this time' "$DESKTRACE" d
 exits 2 'what is no time' 'is no time' "$DESKTRACE" diff --to 3 phases1 -- --from soon
 exits 2 'another option behind --' 'files and a time of them' "$DESKTRACE" diff phases1 -- --metric p99 phases2
 
+# A config: its data sources, and one setting of the second.
+cat >made.py <<'END'
+import sys
+
+from perfetto_wire import field, packet, track_event as event
+
+name, setting = sys.argv[1], int(sys.argv[2])
+sources = [b"track_event", b"linux.perf"]
+config = b"".join(field(2, field(1, field(1, source) + field(2, setting * i))) for i, source in enumerate(sources))
+with open(name, "wb") as file:
+    file.write(packet(field(33, config)))
+    file.write(packet(field(60, field(1, 5) + field(2, b"track"))))
+    file.write(event(1000000, 1, b"frame") + event(3000000, 2))
+END
+for i in 1 2; do
+        PYTHONPATH=$here python3 -B made.py "made$i" "$i"
+done
+ok 'another setting of a data source is another condition' \
+        differs "(t['same_config'] == 0 and t['same_system'] == 1 and
+                t['data_sources_a'].startswith('linux.perf, track_event (') and
+                t['data_sources_a'] != t['data_sources_b'])" made1 -- made2
+exits 0 'which is said first' '^  data sources and a sum of their settings: linux.perf, track_event' \
+        "$DESKTRACE" diff made1 -- made2
+ok 'the same setting is none' differs "t['same_config'] == 1" made1 -- made1
+
 exits 2 'one side is none' 'two sides' "$DESKTRACE" diff a1 a2
 exits 2 'an empty side is none' 'two sides' "$DESKTRACE" diff a1 --
 exits 2 'an unknown metric' 'p50, p99, total, cpu' "$DESKTRACE" diff --metric colour a1 -- b1

@@ -141,7 +141,70 @@ START_TEST(test_nothing_compares_with_nothing) {
 }
 END_TEST
 
+/* A recording of 1 s on that kernel, whose CPUs ran half of the time as fast as in the other half. */
+static void record_under(Comparison *comparison, unsigned side, const char *kernel, double khz) {
+        World world;
+
+        world_init(&world);
+        world_slice(&world, 0, "frame", 0, 1000 * MS);
+        if (kernel)
+                world_metadata(&world, "system_release", kernel);
+        world_metadata(&world, "system_os_id", "debian");
+        world_metadata(&world, "system_os_version", side ? "13" : "12");
+        world_metadata(&world, "trace_config_sources", "linux.ftrace, track_event");
+        for (uint32_t cpu = 0; khz > 0 && cpu < 2; cpu++) {
+                uint32_t track = world_clock_track(&world, cpu);
+
+                world_clock(&world, track, 0, khz);
+                world_clock(&world, track, 500 * MS, khz * 2);
+        }
+        ck_assert_int_eq(comparison_add(comparison, side, world.store, NULL), 0);
+        world_deinit(&world);
+}
+
+START_TEST(test_conditions_are_held_against_each_other) {
+        World world = { 0 };
+        Comparison comparison;
+
+        ck_assert_int_eq(comparison_init(&comparison, COMPARISON_P50, NULL), 0);
+        record_under(&comparison, 0, "6.1", 1e6);
+        record_under(&comparison, 0, "6.12", 1e6);
+        record_under(&comparison, 0, NULL, 0);
+        record_under(&comparison, 1, "6.1", 2e6);
+        ck_assert_int_eq(comparison_answer(&comparison, 0, &world.answer), 0);
+        ck_assert_str_eq(world_fact_text(&world, "kernel_a"), "6.1 | ?");
+        ck_assert_str_eq(world_fact_text(&world, "kernel_b"), "6.1");
+        ck_assert_str_eq(world_fact_text(&world, "system_a"), "debian 12");
+        ck_assert_str_eq(world_fact_text(&world, "system_b"), "debian 13");
+        ck_assert_int_eq(world_fact(&world, "same_system"), 0);
+        ck_assert_int_eq(world_fact(&world, "same_config"), 1);
+        ck_assert_double_eq_tol(world.answer->facts[DIFF_FACT_HZ_A].real, 1.5e9, 1e3);
+        ck_assert_double_eq_tol(world.answer->facts[DIFF_FACT_HZ_B].real, 3e9, 1e3);
+        comparison_deinit(&comparison);
+        answer_free(world.answer);
+}
+END_TEST
+
+START_TEST(test_what_no_recording_says_is_no_difference) {
+        World world = { 0 };
+        Comparison comparison;
+
+        ck_assert_int_eq(comparison_init(&comparison, COMPARISON_P50, NULL), 0);
+        record(&comparison, 0, 10 * MS, "same");
+        record(&comparison, 1, 10 * MS, "same");
+        ck_assert_int_eq(comparison_answer(&comparison, 0, &world.answer), 0);
+        ck_assert_int_eq(world_fact(&world, "same_system"), 1);
+        ck_assert_int_eq(world_fact(&world, "same_config"), 1);
+        ck_assert(!world.answer->facts[DIFF_FACT_HZ_A].is_there);
+        ck_assert(!world.answer->facts[DIFF_FACT_KERNEL_B].is_there);
+        comparison_deinit(&comparison);
+        answer_free(world.answer);
+}
+END_TEST
+
 TEST_MAIN("diff",
+          test_conditions_are_held_against_each_other,
+          test_what_no_recording_says_is_no_difference,
           test_ranks_have_the_exact_p_of_the_tables,
           test_many_values_use_the_normal_distribution,
           test_p_is_corrected_for_how_many_there_are,

@@ -125,6 +125,28 @@ void world_counter(World *world, uint32_t upid, const char *name, int64_t ts, do
         trace_table_set_double(table, COUNTER_VALUE, row, value);
 }
 
+uint32_t world_clock_track(World *world, uint32_t cpu) {
+        uint32_t track = add(world, TRACE_TABLE_TRACK);
+
+        set_name(world, TRACE_TABLE_TRACK, TRACK_NAME, track, "cpufreq");
+        trace_table_set(table_of(world, TRACE_TABLE_TRACK), TRACK_CPU, track, cpu);
+        return track;
+}
+
+void world_clock(World *world, uint32_t track, int64_t ts, double khz) {
+        TraceTable *table = table_of(world, TRACE_TABLE_COUNTER);
+        uint32_t row = add(world, TRACE_TABLE_COUNTER);
+
+        trace_table_set_i64(table, COUNTER_TS, row, ts);
+        trace_table_set(table, COUNTER_TRACK, row, track);
+        trace_table_set_double(table, COUNTER_VALUE, row, khz);
+}
+
+void world_metadata(World *world, const char *name, const char *text) {
+        trace_store_add_metadata(
+                world->store, name, trace_pool_add_text(&world->store->pool, text));
+}
+
 void world_log(World *world, int64_t ts, unsigned priority, const char *text) {
         TraceTable *table = table_of(world, TRACE_TABLE_LOG);
         uint32_t row = add(world, TRACE_TABLE_LOG);

@@ -37,6 +37,10 @@ uint32_t world_state(World *world,
                      uint32_t waker);
 uint32_t world_runs(World *world, uint32_t cpu, uint32_t utid, int64_t ts, int64_t dur);
 void world_counter(World *world, uint32_t upid, const char *name, int64_t ts, double value);
+/* Of a CPU's frequency; the track is what world_clock_track() made. */
+uint32_t world_clock_track(World *world, uint32_t cpu);
+void world_clock(World *world, uint32_t track, int64_t ts, double khz);
+void world_metadata(World *world, const char *name, const char *text);
 void world_log(World *world, int64_t ts, unsigned priority, const char *text);
 
 /* About all of it; sets world->answer. 0, or an outcome. */
