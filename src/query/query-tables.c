@@ -164,7 +164,7 @@ const QueryTable query_tables[] = {
         { "flow", TRACE_TABLE_FLOW, TRACE_PART_EVENTS, flow, ARRAY_SIZE(flow) },
         { "ftrace_event", TRACE_TABLE_KERNEL_EVENT, PARTS_KERNEL, ftrace_event, ARRAY_SIZE(ftrace_event) },
         { "any_log", TRACE_TABLE_LOG, PARTS_LOGS, logs, ARRAY_SIZE(logs) },
-        { "stats", TRACE_TABLE_STAT, TRACE_PART_EVENTS | PARTS_STACKS, stats, ARRAY_SIZE(stats) },
+        { "stats", TRACE_TABLE_STAT, TRACE_PART_ALL & ~TRACE_PART_ARGS, stats, ARRAY_SIZE(stats) },
         { "metadata", TRACE_TABLE_METADATA, 0, metadata, ARRAY_SIZE(metadata) },
         { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
         { "perf_sample", TRACE_TABLE_SAMPLE, PARTS_STACKS, perf_sample, ARRAY_SIZE(perf_sample) },

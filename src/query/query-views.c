@@ -55,7 +55,7 @@ static const char *const views[] = {
         "LEFT JOIN process p ON p.id = t.upid",
         "sched_latency_for_running_interval AS SELECT r.id AS thread_state_id, w.id AS runnable_latency_id, r.utid, "
         "w.dur AS latency_dur FROM thread_state r JOIN thread_state w ON w.utid = r.utid AND w.ts + w.dur = r.ts "
-        "WHERE r.state = 'Running' AND w.state IN ('R', 'R+')",
+        "WHERE r.state = 'Running' AND r.dur <> -1 AND w.state IN ('R', 'R+')",
         "cpu_idle_counters AS SELECT c.ts, k.cpu, c.value AS idle FROM counter c "
         "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpuidle'",
         "cpu_frequency_counters AS SELECT c.ts, k.cpu, c.value AS freq FROM counter c "

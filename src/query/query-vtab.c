@@ -448,7 +448,8 @@ static void result_arg_text(sqlite3_context *context, const Vtab *vtab, uint32_t
         if (!type || (streq(type, "string") || streq(type, "json")))
                 return;
         if (streq(type, "real"))
-                snprintf(text, sizeof(text), "%f", trace_table_double(table, ARG_REAL, row));
+                sqlite3_snprintf(
+                        sizeof(text), text, "%!.15g", trace_table_double(table, ARG_REAL, row));
         else if (streq(type, "bool"))
                 snprintf(text, sizeof(text), "%s", number ? "true" : "false");
         else if (streq(type, "pointer"))

@@ -9,7 +9,9 @@
 
 #include "trace/import.h"
 
-#define TRACK_EVENT_ANNOTATIONS 4
+#define TRACK_EVENT_ANNOTATIONS      4
+#define TRACK_EVENT_CORRELATION      52
+#define TRACK_EVENT_CORRELATION_TEXT 53
 
 /* DebugAnnotation. */
 enum {
@@ -138,6 +140,19 @@ static void annotation_take(TraceImport *import,
         }
 }
 
+/* What tells that slices of several threads are of one thing. */
+static void add_correlation(TraceImport *import, const WireField *field) {
+        TracePool *pool = &import->store->pool;
+        uint32_t text = 0;
+
+        if (field->number == TRACK_EVENT_CORRELATION && field->type == WIRE_VARINT)
+                text = trace_pool_add_format(pool, "tp:#%llu", (unsigned long long)field->value);
+        else if (field->number == TRACK_EVENT_CORRELATION_TEXT && field->type == WIRE_BYTES)
+                text = import_text(import, field);
+        if (text)
+                trace_args_add_string(&import->args, import->store, "correlation_id", text);
+}
+
 uint32_t
 import_event_args(TraceImport *import, const TraceSequence *sequence, const WireField *event) {
         WireReader reader;
@@ -150,8 +165,10 @@ import_event_args(TraceImport *import, const TraceSequence *sequence, const Wire
         while (wire_read(&reader, &field) > 0) {
                 Key key = { .flat = "debug", .full = "debug", .n_flat = 5, .n_full = 5 };
 
-                if (field.number != TRACK_EVENT_ANNOTATIONS || field.type != WIRE_BYTES)
+                if (field.number != TRACK_EVENT_ANNOTATIONS || field.type != WIRE_BYTES) {
+                        add_correlation(import, &field);
                         continue;
+                }
                 annotation_name(import, sequence, &field, &key);
                 annotation_take(import, sequence, &field, &key, 0);
         }

@@ -9,7 +9,9 @@
 #include "trace/import.h"
 #include "trace/trace-names.h"
 
-#define SECTORS_PER_MB 2048.0
+#define SECTORS_PER_MB     2048.0
+#define PAGE_BYTES_DEFAULT 4096 /* where the recording does not say it */
+#define BUDDY_ORDERS_MAX   32   /* of a zone, that are read */
 
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_COUNTER);
@@ -88,6 +90,63 @@ static void take_pressure(TraceImport *import, uint64_t at_ns, const WireField *
         add_keyed(import, at_ns, field, trace_pressure_name, counter, "psi.", 1);
 }
 
+/* Pages that are free in blocks of each size, in a zone of a node. */
+static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *message) {
+        uint64_t block_kb = (import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT) / 1024;
+        WireField node = { .data = (const uint8_t *)"" }, zone = node, field;
+        TracePool *pool = &import->store->pool;
+        WireReader reader;
+        unsigned order = 0;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                MachineCounter counter = {
+                        "buddyinfo", NULL, "buddyinfo_block", .cpu = TRACE_NONE
+                };
+
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        node = field;
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        zone = field;
+                if (field.number != 3 || field.type != WIRE_VARINT || order >= BUDDY_ORDERS_MAX)
+                        continue;
+                counter.name = trace_pool_add_format(pool,
+                                                     "mem.buddyinfo[%.*s][%.*s][%llu kB]",
+                                                     (int)MIN(node.n_bytes, (size_t)64),
+                                                     (const char *)node.data,
+                                                     (int)MIN(zone.n_bytes, (size_t)64),
+                                                     (const char *)zone.data,
+                                                     (unsigned long long)block_kb << order++);
+                counter.value = counter.name;
+                machine_value(import, at_ns, &counter, (double)(uint32_t)field.value);
+        }
+}
+
+/* What the kernel keeps for objects of a kind. */
+static void take_slab(TraceImport *import, uint64_t at_ns, const WireField *message) {
+        MachineCounter counter = { "slabinfo", "bytes", "slab_name", .cpu = TRACE_NONE };
+        uint64_t page_bytes = import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT;
+        WireField name = { .data = (const uint8_t *)"" }, field;
+        WireReader reader;
+        uint64_t numbers[4];
+
+        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        name = field;
+        counter.value = import_text(import, &name);
+        counter.name = trace_pool_add_format(&import->store->pool,
+                                             "mem.slab.%.*s",
+                                             (int)MIN(name.n_bytes, (size_t)256),
+                                             (const char *)name.data);
+        machine_value(import,
+                      at_ns,
+                      &counter,
+                      (double)(uint32_t)numbers[2] * (double)(uint32_t)numbers[3] *
+                              (double)page_bytes);
+}
+
 static void take_cpu_times(TraceImport *import, uint64_t at_ns, const WireField *field) {
         static const char *const keys[] = { "user_ns",    "user_nice_ns", "system_mode_ns",
                                             "idle_ns",    "io_wait_ns",   "irq_ns",
@@ -112,8 +171,8 @@ take_interrupts(TraceImport *import, uint64_t at_ns, const WireField *field, con
         uint64_t numbers[3];
 
         trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
-        counter.name =
-                trace_pool_add_format(&import->store->pool, "%s %u", type, (unsigned)numbers[1]);
+        counter.name = trace_pool_add_format(
+                &import->store->pool, "%s (id: %u)", type, (unsigned)numbers[1]);
         counter.value = trace_pool_add_format(&import->store->pool, "%u", (unsigned)numbers[1]);
         machine_value(import, at_ns, &counter, (double)numbers[2]);
 }
@@ -267,8 +326,9 @@ take_varint(TraceImport *import, uint64_t at_ns, const WireField *field, unsigne
 
 void apply_sys_stats(TraceImport *import, uint64_t at_ns, const WireField *stats) {
         static void (*const take[])(TraceImport *, uint64_t, const WireField *) = {
-                [1] = take_meminfo, [2] = take_vmstat, [3] = take_cpu_times, [6] = take_irq,
-                [8] = take_softirq, [13] = take_disk,  [14] = take_pressure,
+                [1] = take_meminfo, [2] = take_vmstat,    [3] = take_cpu_times,
+                [6] = take_irq,     [8] = take_softirq,   [12] = take_buddy,
+                [13] = take_disk,   [14] = take_pressure, [18] = take_slab,
         };
         unsigned n_frequencies = 0;
         WireReader reader;

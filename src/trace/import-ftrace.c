@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "trace/import-kernel.h"
 #include "trace/import.h"
 #include "trace/trace-bundle.h"
 #include "trace/trace-names.h"
@@ -160,20 +161,37 @@ static unsigned event_parts(uint32_t number) {
         case TRACE_EVENT_SOFTIRQ_EXIT:
         case TRACE_EVENT_IRQ_ENTRY:
         case TRACE_EVENT_IRQ_EXIT:
+        case TRACE_EVENT_RSS_STAT:
+        case TRACE_EVENT_WORKQUEUE_EXECUTE_START:
+        case TRACE_EVENT_WORKQUEUE_EXECUTE_END:
+        case TRACE_EVENT_HRTIMER_EXPIRE_ENTRY:
+        case TRACE_EVENT_HRTIMER_EXPIRE_EXIT:
                 return TRACE_PART_EVENTS | TRACE_PART_KERNEL;
         default:
                 return TRACE_PART_KERNEL;
         }
 }
 
-/* The symbol that a blocked reason refers to is known only now: it goes where no flag is. */
-static uint32_t
-event_symbol(TraceImport *import, const TraceSequence *sequence, const WireField *body) {
+/* In which field of an event the kernel's function stands whose name the sequence has; 0: in none. */
+static unsigned symbol_field(uint32_t number) {
+        switch (number) {
+        case TRACE_EVENT_SCHED_BLOCKED_REASON:
+        case TRACE_EVENT_WORKQUEUE_EXECUTE_START:
+                return 2;
+        case TRACE_EVENT_HRTIMER_EXPIRE_ENTRY:
+                return 3;
+        default:
+                return 0;
+        }
+}
+
+/* That name is known only now: it goes where no flag is. */
+static uint32_t event_symbol(const TraceSequence *sequence, const WireField *body, unsigned field) {
         uint64_t numbers[4];
-        uint32_t name;
+        uint32_t name = 0;
 
         trace_read_numbers(body, numbers, ARRAY_SIZE(numbers));
-        trace_sequence_find(sequence, TRACE_INTERNED_KERNEL_SYMBOL, numbers[2], &name);
+        trace_sequence_find(sequence, TRACE_INTERNED_KERNEL_SYMBOL, numbers[field], &name);
         return name;
 }
 
@@ -187,8 +205,9 @@ bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const
             !kernel_time(import, &event.at_ns))
                 return;
         entry.at_ns = event.at_ns;
-        if (event.body.number == TRACE_EVENT_SCHED_BLOCKED_REASON)
-                entry.a = event_symbol(import, packet->sequence, &event.body);
+        if (symbol_field(event.body.number))
+                entry.a = event_symbol(
+                        packet->sequence, &event.body, symbol_field(event.body.number));
         import_queue_bytes(import, lane, &entry, bytes);
 }
 
@@ -331,16 +350,6 @@ void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
                            entry->flags);
 }
 
-typedef struct KernelEvent {
-        uint64_t at_ns;
-        uint32_t cpu;
-        int32_t pid;
-        uint32_t flags, symbol;
-        WireField body;
-        uint64_t numbers[TRACE_KERNEL_FIELDS];
-        uint32_t texts[TRACE_KERNEL_FIELDS];
-} KernelEvent;
-
 static void kernel_read(TraceImport *import, KernelEvent *event) {
         TraceKernelFields fields;
 
@@ -439,56 +448,6 @@ static void apply_cpu_counter(TraceImport *import,
                              (double)(uint32_t)event->numbers[1]);
 }
 
-/* Begins or ends (`name` is 0) the slice of an interrupt handler; each CPU has a track for them. */
-static void apply_handler(TraceImport *import,
-                          const KernelEvent *event,
-                          const char *type,
-                          const char *track_name,
-                          uint32_t name) {
-        const TracePlainTrack plain = {
-                .type = type,
-                .name = trace_pool_add_format(&import->store->pool, track_name, event->cpu),
-                .kind = TRACK_KIND_SLICE,
-                .utid = TRACE_NONE,
-                .upid = TRACE_NONE,
-                .cpu = event->cpu,
-        };
-        uint32_t category = trace_pool_add_text(&import->store->pool, "irq"), track;
-
-        if (!import_wants(import, TRACE_PART_EVENTS))
-                return;
-        track = trace_tracks_plain(&import->tracks, &plain);
-        if (track == TRACE_NONE)
-                return;
-        if (name)
-                trace_slices_begin(&import->slices,
-                                   track,
-                                   (int64_t)event->at_ns,
-                                   -1,
-                                   category,
-                                   name,
-                                   TRACE_NONE);
-        else
-                trace_slices_end(
-                        &import->slices, track, (int64_t)event->at_ns, category, 0, TRACE_NONE);
-}
-
-static uint32_t irq_name(TraceImport *import, const KernelEvent *event) {
-        const char *name = trace_pool_text(&import->store->pool, event->texts[2]);
-
-        return trace_pool_add_format(&import->store->pool, "IRQ (%s)", name ? name : "");
-}
-
-static uint32_t softirq_name(TraceImport *import, const KernelEvent *event) {
-        static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-                                             "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
-
-        return event->numbers[1] < ARRAY_SIZE(names)
-                       ? trace_pool_add_text(&import->store->pool, names[event->numbers[1]])
-                       : trace_pool_add_format(
-                                 &import->store->pool, "softirq %u", (unsigned)event->numbers[1]);
-}
-
 static void apply_known(TraceImport *import, const KernelEvent *event) {
         switch (event->body.number) {
         case TRACE_EVENT_SCHED_SWITCH:
@@ -516,21 +475,11 @@ static void apply_known(TraceImport *import, const KernelEvent *event) {
         case TRACE_EVENT_CPU_IDLE:
                 apply_cpu_counter(import, event, "cpu_idle", "cpuidle");
                 break;
-        case TRACE_EVENT_IRQ_ENTRY:
-                apply_handler(import, event, "cpu_irq", "Irq Cpu %u", irq_name(import, event));
+        case TRACE_EVENT_RSS_STAT:
+                apply_memory_of_process(import, event);
                 break;
-        case TRACE_EVENT_IRQ_EXIT:
-                apply_handler(import, event, "cpu_irq", "Irq Cpu %u", 0);
-                break;
-        case TRACE_EVENT_SOFTIRQ_ENTRY:
-                apply_handler(import,
-                              event,
-                              "cpu_softirq",
-                              "SoftIrq Cpu %u",
-                              softirq_name(import, event));
-                break;
-        case TRACE_EVENT_SOFTIRQ_EXIT:
-                apply_handler(import, event, "cpu_softirq", "SoftIrq Cpu %u", 0);
+        default:
+                apply_handler(import, event);
                 break;
         }
 }

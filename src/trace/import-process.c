@@ -165,8 +165,9 @@ static void process_set(TraceImport *import,
                         const WireField *message) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
         size_t n = program_length(info);
-        bool is_worker = info->ppid == KTHREADD_PID &&
-                         worker_length(info->first.data, info->first.n_bytes) == n;
+        bool is_worker =
+                info->ppid == KTHREADD_PID &&
+                worker_length(info->first.data, info->first.n_bytes) != info->first.n_bytes;
         uint32_t name = trace_pool_add(&import->store->pool, info->first.data, n);
         uint32_t cmdline = is_worker ? name : join_cmdline(import, message), utid;
         uint64_t start_ns = info->start_ns;

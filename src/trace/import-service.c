@@ -54,11 +54,7 @@ static void clock_rows(TraceImport *import, const TraceClockSnapshot *snapshot) 
                                                 (int64_t)snapshot->realtime_ahead_ns);
         }
         for (size_t i = 0; i < snapshot->n && snapshot->has_trace_time; i++)
-                if (!trace_clock_is_of_sequence(snapshot->readings[i].id))
-                        clock_row(import,
-                                  &snapshot->readings[i],
-                                  (int64_t)snapshot->trace_time_ns,
-                                  number);
+                clock_row(import, &snapshot->readings[i], (int64_t)snapshot->trace_time_ns, number);
 }
 
 void import_clock_snapshot(TraceImport *import,
@@ -124,6 +120,8 @@ static void take_system_field(TraceImport *import, const WireField *field) {
                 else if (!system_fields[i].is_text && field->type == WIRE_VARINT)
                         trace_store_add_metadata_number(
                                 import->store, system_fields[i].name, (int64_t)field->value);
+                if (field->number == 6 && field->type == WIRE_VARINT)
+                        import->page_bytes = field->value;
         }
 }
 

@@ -56,6 +56,11 @@ typedef struct ImportExtra {
         uint32_t n_ending;      /* how many of them end there, which are the last */
 } ImportExtra;
 
+/* A value of a process that is not known yet. */
+typedef struct ImportMemory {
+        uint32_t utid, member, row;
+} ImportMemory;
+
 typedef struct TraceImport {
         TraceStore *store;
         unsigned parts;
@@ -77,10 +82,14 @@ typedef struct TraceImport {
         size_t n_extras, n_extras_allocated;
         uint64_t *flows;
         size_t n_flows, n_flows_allocated;
-        TraceMap open_flows;  /* id → slice */
-        TraceMap descriptors; /* of kernel events: number → name */
-        TraceMap disks;       /* device → place in the arena of its last numbers */
-        TraceMap woken;       /* tids of threads of which nothing but that is wanted */
+        TraceMap open_flows;    /* id → slice */
+        TraceMap descriptors;   /* of kernel events: number → name */
+        TraceMap disks;         /* device → place in the arena of its last numbers */
+        TraceMap memory_owners; /* the kernel's number of a process's memory → utid */
+        ImportMemory *memory_later;
+        size_t n_memory_later, n_memory_later_allocated;
+        uint64_t page_bytes; /* of the machine; 0: not said */
+        TraceMap woken;      /* tids of threads of which nothing but that is wanted */
         bool has_realtime;
         bool ran_out; /* of memory: what follows is left out */
         const TraceImportOptions *options;
@@ -147,6 +156,7 @@ void import_cpu_info(TraceImport *import, const ImportPacket *packet, const Wire
 /* Second pass. */
 void import_finish_woken(TraceImport *import);
 void import_finish_heap(TraceImport *import);
+void import_finish_memory(TraceImport *import);
 void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);

@@ -310,6 +310,7 @@ static void import_finish(TraceImport *import) {
 
         import_finish_woken(import);
         import_finish_heap(import);
+        import_finish_memory(import);
         trace_sched_finish(&import->sched);
         trace_slices_store_counts(&import->slices);
         for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -326,7 +327,7 @@ static unsigned interned_kinds(unsigned parts) {
                 kinds |= 1u << TRACE_INTERNED_CATEGORY | 1u << TRACE_INTERNED_EVENT_NAME;
         if (parts & TRACE_PART_ARGS)
                 kinds |= 1u << TRACE_INTERNED_ARG_NAME | 1u << TRACE_INTERNED_ARG_STRING;
-        if (parts & TRACE_PART_STATES)
+        if (parts & (TRACE_PART_STATES | TRACE_PART_EVENTS))
                 kinds |= 1u << TRACE_INTERNED_KERNEL_SYMBOL;
         if (parts & TRACE_PART_STACKS)
                 kinds |= 1u << TRACE_INTERNED_FUNCTION_NAME | 1u << TRACE_INTERNED_MAPPING_PATH;
@@ -371,6 +372,8 @@ static void import_deinit(TraceImport *import) {
         trace_map_deinit(&import->open_flows);
         trace_map_deinit(&import->descriptors);
         trace_map_deinit(&import->disks);
+        trace_map_deinit(&import->memory_owners);
+        free(import->memory_later);
         trace_map_deinit(&import->woken);
         trace_queue_deinit(&import->queue);
         trace_arena_deinit(&import->arena);

@@ -296,6 +296,18 @@ uint32_t trace_tracks_plain(TraceTracks *tracks, const TracePlainTrack *track) {
         return row;
 }
 
+uint32_t trace_tracks_thread(TraceTracks *tracks, uint32_t utid) {
+        const TracePlainTrack track = {
+                .type = "thread_execution",
+                .kind = TRACK_KIND_SLICE,
+                .utid = utid,
+                .upid = TRACE_NONE,
+                .cpu = TRACE_NONE,
+        };
+
+        return trace_tracks_plain(tracks, &track);
+}
+
 /* [scope][what]: a slice's, one of a group, a counter's. */
 static const char *const track_types[][3] = {
         [TRACK_SCOPE_GLOBAL] = { "global_track_event",
@@ -419,12 +431,9 @@ slot_group_row(TraceTracks *tracks, uint32_t number, TraceTrackUse use, uint32_t
 }
 
 static uint32_t slot_thread_row(TraceTracks *tracks, const TrackSlot *slot) {
-        TracePlainTrack track = slot_owner(slot);
         size_t n = track_table(tracks)->n;
-        uint32_t row;
+        uint32_t row = trace_tracks_thread(tracks, slot->owner);
 
-        track.type = "thread_execution";
-        row = trace_tracks_plain(tracks, &track);
         if (row != TRACE_NONE && track_table(tracks)->n > n)
                 track_set_source(tracks, row, slot);
         return row;

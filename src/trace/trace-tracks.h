@@ -82,6 +82,9 @@ uint32_t trace_tracks_counter(TraceTracks *tracks, uint32_t slot);
 
 uint32_t trace_tracks_plain(TraceTracks *tracks, const TracePlainTrack *track);
 
+/* The one of what a thread does. */
+uint32_t trace_tracks_thread(TraceTracks *tracks, uint32_t utid);
+
 /* The slot that stands for an asynchronous event of Chromium's older format. */
 uint32_t trace_tracks_async_slot(TraceTracks *tracks,
                                  uint64_t id,

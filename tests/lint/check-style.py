@@ -27,7 +27,7 @@ LICENSE = re.compile("SPDX-License-" r"Identifier: LGPL-2\.1-or-later")
 DESCRIPTION = ".metainfo.xml"
 LICENSE_LINES = 4
 # Input of tests, which may be anything.
-DATA = ("tests/fixtures/", "tests/fuzz/corpus/", "tests/abi/0.1/")
+DATA = ("tests/fixtures/", "tests/fuzz/corpus/", "tests/abi/0.1/", "tests/equality/rows/", "tests/equality/traces/")
 
 
 def is_script(top, path):
@@ -124,7 +124,7 @@ PROSE = (*CODE_PROSE, *TOLD, "HACKING.md")
 
 def check_habits(top):
     for path in files(top):
-        if not path.startswith(PROSE) or path.endswith((".svg", ".png")) or path == NAMES_HABITS:
+        if not path.startswith(PROSE) or path.endswith((".svg", ".png", ".xz")) or path == NAMES_HABITS:
             continue
         for number, line in enumerate(tap.read(top, path).splitlines(), 1):
             found = HABITS.search(line)
