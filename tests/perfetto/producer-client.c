@@ -390,9 +390,10 @@ static void client_take_frame(ProducerClient *client, const uint8_t *data, size_
         else if (reply.kind == IPC_BIND_REPLY)
                 on_bind_reply(client, &reply);
         else if (reply.kind == IPC_INVOKE_REPLY && reply.success &&
-                 reply.request_id == client->commands_request)
+                 reply.request_id == client->commands_request) {
                 on_command(client, &reply);
-        else
+                client->is_closed |= !reply.has_more; /* no further command would be heard */
+        } else
                 on_reply(client, &reply);
 }
 

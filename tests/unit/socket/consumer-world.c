@@ -17,8 +17,8 @@ ConsumerClient consumer;
 static sd_event *event;
 
 /* The port tells the core the real time, so the world's begins with it. */
-void world_init(void) {
-        PortsOptions options = { .output_ops = &sink_output_ops };
+void world_init_observed(const PortsObserver *observer) {
+        PortsOptions options = { .output_ops = &sink_output_ops, .observer = observer };
         struct timespec now;
 
         fixture_init(&f);
@@ -35,6 +35,10 @@ void world_init(void) {
         world_connect(&consumer);
 }
 
+void world_init(void) {
+        world_init_observed(NULL);
+}
+
 void world_deinit(void) {
         consumer_client_deinit(&consumer);
         ports = ports_free(ports);
@@ -42,10 +46,14 @@ void world_deinit(void) {
         fixture_deinit(&f);
 }
 
-void world_serve(void) {
+void world_serve_ports(void) {
         while (sd_event_run(event, 0) > 0)
                 ports_settle(ports);
         ports_settle(ports);
+}
+
+void world_serve(void) {
+        world_serve_ports();
         fixture_settle(&f);
         ports_settle(ports);
 }

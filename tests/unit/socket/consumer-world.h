@@ -14,6 +14,7 @@ extern Fixture f;
 extern Ports *ports;
 
 void world_init(void);
+void world_init_observed(const PortsObserver *observer);
 void world_deinit(void);
 
 /* Connected and bound. */
@@ -22,6 +23,8 @@ void world_connect(ConsumerClient *client);
 void world_run(ConsumerClient *client);
 /* The service and the producers alone. */
 void world_serve(void);
+/* The service alone, so far as that needs no answer of a producer. */
+void world_serve_ports(void);
 /* The same, until the call has its first reply. */
 const ConsumerReply *world_reply(ConsumerClient *client, uint64_t request);
 /* That one, which is a success without more. */

@@ -10,8 +10,8 @@ Ports *ports;
 static sd_event *event;
 
 /* The port tells the core the real time, so the world's begins with it. */
-void world_init(void) {
-        PortsOptions options = {};
+void world_init_observed(const PortsObserver *observer) {
+        PortsOptions options = { .observer = observer };
         struct timespec now;
 
         fixture_init(&f);
@@ -23,6 +23,10 @@ void world_init(void) {
         options.service = f.service;
         options.info = &f.info;
         ck_assert_int_eq(ports_new(&ports, &options), 0);
+}
+
+void world_init(void) {
+        world_init_observed(NULL);
 }
 
 void world_deinit(void) {
@@ -39,10 +43,14 @@ void world_connect(ProducerClient *client) {
         ck_assert_int_eq(ports_accept(ports, PORT_PRODUCER, fds[0]), 0);
 }
 
-void world_serve(void) {
+void world_serve_ports(void) {
         while (sd_event_run(event, 0) > 0)
                 ports_settle(ports);
         ports_settle(ports);
+}
+
+void world_serve(void) {
+        world_serve_ports();
         fixture_settle(&f);
 }
 

@@ -14,6 +14,7 @@ extern Fixture f;
 extern Ports *ports;
 
 void world_init(void);
+void world_init_observed(const PortsObserver *observer);
 void world_deinit(void);
 
 /* A connected client, not bound. */
@@ -30,8 +31,9 @@ static inline void world_run_one(ProducerClient *client) {
 /* The one reply to the request. */
 const ClientReply *world_reply(ProducerClient *client, uint64_t request);
 
-/* Serves what is there, and nothing else. */
+/* Serves what is there, and nothing else; the latter without answers of the fixture's producers. */
 void world_serve(void);
+void world_serve_ports(void);
 
 /* A test with the world, in which `app` has the source "track_event". */
 #define PORT_WORLD_TEST(name)          \

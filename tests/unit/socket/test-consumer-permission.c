@@ -233,6 +233,53 @@ CONSUMER_WORLD_TEST(test_a_key_is_taken_by_who_has_it_first) {
         end();
 }
 
+/* Its session's name is its user's, as is that of any other user's session. */
+CONSUMER_WORLD_TEST(test_a_user_clones_the_own_session_of_a_name) {
+        ConsumerClient other;
+        WireField field;
+
+        begin_endless();
+        fixture_start_session(&f, USER + 1, CONFIG_ONE("com.example") "unique_session_name: \"n\"");
+        world_connect(&other);
+        wire_put_string(consumer_message(&other), 4, "n");
+        ck_assert(consumer_reply_field(
+                world_success(&other, consumer_call(&other, CONSUMER_CLONE)), 1, &field));
+        ck_assert_uint_eq(field.value, 0);
+        fixture_start_session(
+                &f, geteuid(), CONFIG_ONE("com.example") "unique_session_name: \"n\"");
+        wire_put_string(consumer_message(&other), 4, "n");
+        wire_put_bool(&other.message, 2, true); /* skip_trace_filter */
+        ck_assert(consumer_reply_field(
+                world_success(&other, consumer_call(&other, CONSUMER_CLONE)), 1, &field));
+        ck_assert_uint_eq(field.value, geteuid() == 0);
+        if (field.value == 0) {
+                wire_put_string(consumer_message(&other), 4, "n");
+                ck_assert(consumer_reply_field(
+                        world_success(&other, consumer_call(&other, CONSUMER_CLONE)), 1, &field));
+                ck_assert_uint_eq(field.value, 1);
+        }
+        consumer_client_deinit(&other);
+        end();
+}
+
+/* What was possible when it was asked for may not be when it is granted. */
+CONSUMER_WORLD_TEST(test_a_session_that_is_granted_too_late_is_refused) {
+        WireField why;
+        uint64_t enable;
+
+        begin(&ops);
+        enable = world_enable(&consumer, SYSTEM_CONFIG " unique_session_name: \"taken\"", -1);
+        world_run(&consumer);
+        ck_assert_uint_eq(n_asked, 1);
+        fixture_start_session(
+                &f, geteuid(), CONFIG_ONE("com.example") "unique_session_name: \"taken\"");
+        answer(true);
+        ck_assert(consumer_reply_field(world_success(&consumer, enable), 3, &why));
+        ck_assert_uint_gt(why.n_bytes, 0);
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+        end();
+}
+
 static uint64_t query(void) {
         return consumer_call(&consumer, CONSUMER_QUERY_STATE);
 }
@@ -290,6 +337,8 @@ TEST_MAIN("socket-consumer-permission",
           test_an_endless_session_is_left_when_that_is_granted,
           test_an_endless_session_that_may_not_be_left_ends_with_its_consumer,
           test_a_key_is_taken_by_who_has_it_first,
+          test_a_user_clones_the_own_session_of_a_name,
+          test_a_session_that_is_granted_too_late_is_refused,
           test_a_query_starts_producers_for_who_may_record_them,
           test_a_query_starts_nobody_for_who_may_not,
           test_a_query_of_who_leaves_is_taken_back)

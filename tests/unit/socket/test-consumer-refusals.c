@@ -6,6 +6,7 @@
 
 #include "consumer-world.h"
 #include "log-capture.h"
+#include "socket/consumer/consumer-private.h"
 
 #define BUFFER       "buffers { size_kb: 256 } "
 #define FROM(filter) BUFFER "data_sources { config { name: \"com.example\" } " filter " }"
@@ -143,6 +144,26 @@ CONSUMER_WORLD_TEST(test_disabling_does_not_wait_for_a_flush_that_nobody_answers
         ck_assert_int_eq(session_state(service_next_session(f.service, NULL)), SESSION_STOPPED);
 }
 
+/* Those that wait end with the connection. */
+CONSUMER_WORLD_TEST(test_one_flush_too_many_fails_and_the_others_wait) {
+        uint64_t requests[CONSUMER_FLUSHES_MAX];
+
+        app->acks_flush = false;
+        record(FROM(""));
+        for (size_t i = 0; i < CONSUMER_FLUSHES_MAX; i++)
+                requests[i] = consumer_call(&consumer, CONSUMER_FLUSH);
+        world_run(&consumer);
+        assert_fails(CONSUMER_FLUSH, "Flush is refused: too many wait: CONSUMER_FLUSHES_MAX");
+        for (size_t i = 0; i < CONSUMER_FLUSHES_MAX; i++)
+                ck_assert_ptr_null(consumer_reply(&consumer, requests[i], 0));
+        consumer_client_deinit(&consumer);
+        world_serve();
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        world_connect(&consumer);
+        record(FROM(""));
+        ck_assert_ptr_null(consumer_reply(&consumer, consumer_call(&consumer, CONSUMER_FLUSH), 0));
+}
+
 /* Clients ask whether a session is detached by attaching to it, again and again. */
 CONSUMER_WORLD_TEST(test_a_key_that_is_not_there_is_nothing_for_the_log) {
         _cleanup_(freep) char *log = NULL;
@@ -166,4 +187,5 @@ TEST_MAIN("consumer-refusals",
           test_buffers_are_needed_only_by_sources,
           test_a_source_without_a_buffer_is_refused,
           test_disabling_does_not_wait_for_a_flush_that_nobody_answers,
+          test_one_flush_too_many_fails_and_the_others_wait,
           test_a_key_that_is_not_there_is_nothing_for_the_log)

@@ -42,6 +42,20 @@ PORT_TEST(test_what_is_no_frame_costs_the_connection_and_no_other) {
         close(other);
 }
 
+/* At once, when the last of it has come. */
+PORT_TEST(test_what_turns_out_to_be_no_frame_costs_the_connection) {
+        for (size_t i = 0; i < ARRAY_SIZE(bad_frames); i++)
+                for (size_t n = 1; n < bad_frames[i].n; n++) {
+                        const int client = bound_client();
+
+                        send_bytes(client, bad_frames[i].bytes, n);
+                        run();
+                        send_bytes(client, bad_frames[i].bytes + n, bad_frames[i].n - n);
+                        ck_assert(is_disconnected(client));
+                        close(client);
+                }
+}
+
 PORT_TEST(test_a_method_may_break_the_connection_with_more_calls_behind_it) {
         const int client = bound_client();
 
@@ -340,6 +354,7 @@ TEST_MAIN("port-hostile",
           test_who_makes_slow_calls_waits_for_others_in_between,
           test_a_peer_may_go_while_its_calls_wait,
           test_what_is_no_frame_costs_the_connection_and_no_other,
+          test_what_turns_out_to_be_no_frame_costs_the_connection,
           test_a_method_may_break_the_connection_with_more_calls_behind_it,
           test_a_peer_may_go_within_a_frame,
           test_what_was_said_before_the_peer_left_is_heard,

@@ -146,7 +146,6 @@ static int connection_hold(PortConnection *connection, const uint8_t *data, size
 static void connection_release(PortConnection *connection) {
         port_user_release(connection, connection->held.n);
         bytes_deinit(&connection->held);
-        connection->held = (Bytes){};
 }
 
 static void connection_rest(PortConnection *connection) {
