@@ -4,7 +4,8 @@
 the least of several runs, beside a floor: to read the bytes and do nothing.
 
 Usage: questions.py DESKTRACE SCHEDULING-TRACE SLICES-TRACE [RUNS]
-The traces are made by make-trace.
+The traces are made by make-trace. If DESKTRACE_TEST_TRACE_PROCESSOR names Perfetto's trace processor, it is asked what
+it can be asked as well, in turn with Desktrace.
 """
 
 import os
@@ -40,6 +41,14 @@ SLICES = [
     ["export", "chrome"],
     ["export", "sqlite", "--table", "slice"],
 ]
+# What the trace processor is asked where it has other words for it.
+THEIRS = {
+    # Not each build of it has percentiles, so it is asked for less.
+    "SELECT * FROM slice_stats": "SELECT name, count(*), sum(dur), min(dur), max(dur) FROM slice GROUP BY name",
+    "SELECT name, percentile(dur, 99) FROM slice GROUP BY name": "SELECT name, max(dur) FROM slice GROUP BY name",
+    "SELECT sum(self_dur) FROM slice_self_dur": "INCLUDE PERFETTO MODULE slices.self_dur; "
+    "SELECT sum(self_dur) FROM slice_self_dur",
+}
 LIVE_SCREENS = 10
 
 
@@ -67,6 +76,12 @@ def measure(name, command, runs, per=1):
     print(f"| {name} | {cost} | {'' if memory > own else 'under '}{max(memory, own):.0f} MB |", flush=True)
 
 
+def measure_peer(processor, name, arguments, path, runs):
+    if processor and arguments[0] == "query":
+        sql = THEIRS.get(arguments[1], arguments[1])
+        measure(f"the same, {name}, trace processor", [processor, "-Q", sql, path], runs)
+
+
 def words(desktrace, arguments, path, folder):
     if arguments[0] == "query":
         return [desktrace, "query", path, arguments[1]]
@@ -80,12 +95,19 @@ def words(desktrace, arguments, path, folder):
 def main():
     desktrace, scheduling, slices = sys.argv[1:4]
     runs = int(sys.argv[4]) if len(sys.argv) > 4 else 3
+    processor = os.environ.get("DESKTRACE_TEST_TRACE_PROCESSOR")
     print("| what | CPU | memory |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
+        empty = os.path.join(folder, "empty")
+        with open(empty, "wb") as file:
+            file.write(b"\x0a\x02\x50\x01")  # a packet that says its sequence only
+        measure("`query SELECT 1`, nothing", [desktrace, "query", empty, "SELECT 1"], runs)
+        measure_peer(processor, "nothing", ["query", "SELECT 1"], empty, runs)
         for name, path, rows in (("scheduling", scheduling, SCHEDULING), ("slices", slices, SLICES)):
             measure(f"`cat`, {name}", ["cat", path], runs)
             for arguments in rows:
                 measure(f"`{' '.join(arguments)}`, {name}", words(desktrace, arguments, path, folder), runs)
+                measure_peer(processor, name, arguments, path, runs)
     n_threads = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in os.listdir("/proc") if pid.isdigit())
     measure(f"`top`, a live screen of {n_threads} threads",
             [desktrace, "top", "--json=short", "--interval", "200ms", "--count", str(LIVE_SCREENS)], runs, LIVE_SCREENS)
