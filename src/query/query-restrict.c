@@ -31,7 +31,7 @@ static int check_function(Query *query, const char *name) {
         if (is_among(name, denied_functions, ARRAY_SIZE(denied_functions)))
                 return SQLITE_DENY;
         if (name && sqlite3_strnicmp(name, "trace_", 6) == 0)
-                query->needs |= TRACE_PART_ALL & ~TRACE_PART_ARGS;
+                query->needs |= TRACE_PART_ALL & ~(TRACE_PART_ARGS | TRACE_PART_KERNEL);
         return SQLITE_OK;
 }
 

@@ -149,6 +149,8 @@ static const QueryColumn cpu[] = {
 #define PARTS_KERNEL (TRACE_PART_KERNEL | TRACE_PART_THREADS)
 #define PARTS_STACKS (TRACE_PART_STACKS | TRACE_PART_THREADS)
 #define PARTS_LOGS   (TRACE_PART_LOGS | TRACE_PART_THREADS)
+/* What counts something: arguments and the rows of raw events count nothing. */
+#define PARTS_STATS (TRACE_PART_ALL & ~(TRACE_PART_ARGS | TRACE_PART_KERNEL))
 
 const QueryTable query_tables[] = {
         { "slice", TRACE_TABLE_SLICE, TRACE_PART_EVENTS, slice, ARRAY_SIZE(slice) },
@@ -164,7 +166,7 @@ const QueryTable query_tables[] = {
         { "flow", TRACE_TABLE_FLOW, TRACE_PART_EVENTS, flow, ARRAY_SIZE(flow) },
         { "ftrace_event", TRACE_TABLE_KERNEL_EVENT, PARTS_KERNEL, ftrace_event, ARRAY_SIZE(ftrace_event) },
         { "any_log", TRACE_TABLE_LOG, PARTS_LOGS, logs, ARRAY_SIZE(logs) },
-        { "stats", TRACE_TABLE_STAT, TRACE_PART_ALL & ~TRACE_PART_ARGS, stats, ARRAY_SIZE(stats) },
+        { "stats", TRACE_TABLE_STAT, PARTS_STATS, stats, ARRAY_SIZE(stats) },
         { "metadata", TRACE_TABLE_METADATA, 0, metadata, ARRAY_SIZE(metadata) },
         { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
         { "perf_sample", TRACE_TABLE_SAMPLE, PARTS_STACKS, perf_sample, ARRAY_SIZE(perf_sample) },

@@ -22,6 +22,7 @@ enum {
         ANNOTATION_DOUBLE = 5,
         ANNOTATION_STRING = 6,
         ANNOTATION_POINTER = 7,
+        ANNOTATION_NESTED = 8,
         ANNOTATION_JSON = 9,
         ANNOTATION_NAME = 10,
         ANNOTATION_DICT = 11,
@@ -43,11 +44,24 @@ static void key_append(char *text, size_t *n, const char *data, size_t n_data) {
         *n += n_data;
 }
 
+/* What stands for a member or an item of a list in a key does not in a name. */
+static void replace_separators(char *name, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (name[i] == '.' || name[i] == '[' || name[i] == ']')
+                        name[i] = '_';
+}
+
 static void key_append_name(Key *key, const char *name, size_t n) {
+        size_t n_flat, n_full;
+
         key_append(key->flat, &key->n_flat, ".", 1);
         key_append(key->full, &key->n_full, ".", 1);
+        n_flat = key->n_flat;
+        n_full = key->n_full;
         key_append(key->flat, &key->n_flat, name, n);
         key_append(key->full, &key->n_full, name, n);
+        replace_separators(key->flat + n_flat, key->n_flat - n_flat);
+        replace_separators(key->full + n_full, key->n_full - n_full);
 }
 
 static void annotation_name(TraceImport *import,
@@ -102,6 +116,102 @@ static bool annotation_value(TraceImport *import,
         return true;
 }
 
+static void add_arg(TraceImport *import, const Key *key, TraceArg *arg) {
+        arg->flat_key = trace_pool_add(&import->store->pool, key->flat, key->n_flat);
+        arg->key = trace_pool_add(&import->store->pool, key->full, key->n_full);
+        trace_args_add(&import->args, arg);
+}
+
+static void key_append_index(Key *key, unsigned i) {
+        char index[16];
+        int n = snprintf(index, sizeof(index), "[%u]", i);
+
+        key_append(key->full, &key->n_full, index, (size_t)n);
+}
+
+/*
+ * The older way of values in values: the names of members in one list, the values in another one
+ */
+
+/* perfetto.protos.DebugAnnotation.NestedValue */
+enum {
+        NESTED_TYPE = 1,
+        NESTED_NAME = 2,
+        NESTED_MEMBER = 3,
+        NESTED_ITEM = 4,
+        NESTED_INT = 5,
+        NESTED_DOUBLE = 6,
+        NESTED_BOOL = 7,
+        NESTED_STRING = 8,
+};
+
+enum { NESTED_IS_VALUE, NESTED_IS_DICT, NESTED_IS_ARRAY };
+
+static bool next_field(WireReader *reader, uint32_t number, WireField *ret) {
+        while (wire_read(reader, ret) > 0)
+                if (ret->number == number && ret->type == WIRE_BYTES)
+                        return true;
+        return false;
+}
+
+static void nested_value(TraceImport *import, const WireField *value, const Key *key) {
+        static const char *const types[] = { [NESTED_INT] = "int",
+                                             [NESTED_DOUBLE] = "real",
+                                             [NESTED_BOOL] = "bool",
+                                             [NESTED_STRING] = "string" };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, value);
+        while (wire_read(&reader, &field) > 0) {
+                TraceArg arg = { .number = TRACE_NO_TIME };
+
+                if (field.number >= ARRAY_SIZE(types) || !types[field.number] ||
+                    (field.type == WIRE_BYTES) != (field.number == NESTED_STRING))
+                        continue;
+                arg.type = trace_pool_add_text(&import->store->pool, types[field.number]);
+                if (field.number == NESTED_STRING)
+                        arg.string = import_text(import, &field);
+                else if (field.number == NESTED_DOUBLE)
+                        memcpy(&arg.real, &field.value, sizeof(arg.real));
+                else
+                        arg.number = (int64_t)field.value;
+                add_arg(import, key, &arg);
+        }
+}
+
+static void nested_take(TraceImport *import, const WireField *value, Key *key, unsigned depth) {
+        size_t n_flat = key->n_flat, n_full = key->n_full;
+        uint64_t numbers[2];
+        unsigned n_items = 0;
+        WireReader names, members;
+        WireField name, member;
+
+        trace_read_numbers(value, numbers, ARRAY_SIZE(numbers));
+        if (numbers[NESTED_TYPE] == NESTED_IS_VALUE)
+                nested_value(import, value, key);
+        if (numbers[NESTED_TYPE] == NESTED_IS_VALUE || depth == ANNOTATION_DEPTH_MAX)
+                return;
+        wire_reader_init_field(&names, value);
+        wire_reader_init_field(&members, value);
+        while (numbers[NESTED_TYPE] == NESTED_IS_ARRAY
+                       ? next_field(&members, NESTED_ITEM, &member)
+                       : next_field(&names, NESTED_NAME, &name) &&
+                                 next_field(&members, NESTED_MEMBER, &member)) {
+                if (numbers[NESTED_TYPE] == NESTED_IS_ARRAY)
+                        key_append_index(key, n_items++);
+                else
+                        key_append_name(key, (const char *)name.data, name.n_bytes);
+                nested_take(import, &member, key, depth + 1);
+                key->n_flat = n_flat;
+                key->n_full = n_full;
+        }
+}
+
+/*
+ * And the newer one
+ */
+
 static void annotation_take(TraceImport *import,
                             const TraceSequence *sequence,
                             const WireField *annotation,
@@ -115,12 +225,9 @@ static void annotation_take(TraceImport *import,
         wire_reader_init_field(&reader, annotation);
         while (wire_read(&reader, &field) > 0) {
                 size_t n_flat = key->n_flat, n_full = key->n_full;
-                char index[16];
 
                 if (annotation_value(import, sequence, &field, &arg)) {
-                        arg.flat_key = trace_pool_add(&import->store->pool, key->flat, n_flat);
-                        arg.key = trace_pool_add(&import->store->pool, key->full, n_full);
-                        trace_args_add(&import->args, &arg);
+                        add_arg(import, key, &arg);
                         continue;
                 }
                 if (field.type != WIRE_BYTES || depth == ANNOTATION_DEPTH_MAX)
@@ -129,11 +236,10 @@ static void annotation_take(TraceImport *import,
                         annotation_name(import, sequence, &field, key);
                         annotation_take(import, sequence, &field, key, depth + 1);
                 } else if (field.number == ANNOTATION_ARRAY) {
-                        key_append(key->full,
-                                   &key->n_full,
-                                   index,
-                                   (size_t)snprintf(index, sizeof(index), "[%u]", n_items++));
+                        key_append_index(key, n_items++);
                         annotation_take(import, sequence, &field, key, depth + 1);
+                } else if (field.number == ANNOTATION_NESTED) {
+                        nested_take(import, &field, key, depth + 1);
                 }
                 key->n_flat = n_flat;
                 key->n_full = n_full;

@@ -27,6 +27,11 @@ typedef struct CompactSched {
         uint32_t comms[TRACE_COMPACT_COMMS_MAX];
 } CompactSched;
 
+static void note_unwanted(TraceStore *store, int64_t at_ns) {
+        store->kernel_start = store->kernel_end ? MIN(store->kernel_start, at_ns) : at_ns;
+        store->kernel_end = MAX(store->kernel_end, at_ns);
+}
+
 static void compact_init(CompactSched *compact, TraceImport *import, const WireField *bytes) {
         trace_compact_init(&compact->columns, bytes);
         for (size_t i = 0; i < compact->columns.n_comms; i++)
@@ -201,9 +206,12 @@ bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const
         TraceKernelEvent event;
 
         trace_kernel_event_read(&event, bytes);
-        if (!event.body.number || !import_wants(import, event_parts(event.body.number)) ||
-            !kernel_time(import, &event.at_ns))
+        if (!event.body.number || !kernel_time(import, &event.at_ns))
                 return;
+        if (!import_wants(import, event_parts(event.body.number))) {
+                note_unwanted(import->store, (int64_t)event.at_ns);
+                return;
+        }
         entry.at_ns = event.at_ns;
         if (symbol_field(event.body.number))
                 entry.a = event_symbol(
@@ -284,8 +292,10 @@ static void kernel_row(TraceImport *import,
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_KERNEL_EVENT);
         uint32_t row;
 
-        if (!import_wants(import, TRACE_PART_KERNEL))
+        if (!import_wants(import, TRACE_PART_KERNEL)) {
+                note_unwanted(import->store, (int64_t)at_ns);
                 return;
+        }
         row = trace_table_add(table);
         if (row == TRACE_NONE)
                 return;
@@ -341,11 +351,13 @@ void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
         uint32_t waker = trace_sched_running(&import->sched, cpu);
 
         trace_sched_waking(&import->sched, &event);
-        if (waker != TRACE_NONE && import_wants(import, TRACE_PART_KERNEL))
+        if (waker != TRACE_NONE)
                 kernel_row(import,
                            entry->at_ns,
                            cpu,
-                           kernel_name(import, TRACE_EVENT_SCHED_WAKING),
+                           import_wants(import, TRACE_PART_KERNEL)
+                                   ? kernel_name(import, TRACE_EVENT_SCHED_WAKING)
+                                   : 0,
                            waker,
                            entry->flags);
 }
@@ -508,8 +520,10 @@ void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
                 kernel_read(import, &event);
                 apply_known(import, &event);
         }
-        if (!import_wants(import, TRACE_PART_KERNEL))
+        if (!import_wants(import, TRACE_PART_KERNEL)) {
+                note_unwanted(import->store, (int64_t)event.at_ns);
                 return;
+        }
         utid = trace_threads_get(&import->threads, event.pid);
         kernel_row(import, event.at_ns, cpu, event_name(import, &event), utid, event.flags);
 }

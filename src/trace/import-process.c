@@ -257,9 +257,16 @@ void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tr
         }
 }
 
+void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
+
+        if ((int64_t)start_ns > 0 && trace_table_i64(table, PROCESS_START, upid) == TRACE_NO_TIME)
+                trace_table_set_i64(table, PROCESS_START, upid, (int64_t)start_ns);
+}
+
 /* ProcessDescriptor: the labels are the services and apps of Desktrace's probes. */
 void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process) {
-        uint64_t numbers[2];
+        uint64_t numbers[8];
         unsigned n_labels = 0;
         WireReader reader;
         WireField field;
@@ -269,6 +276,7 @@ void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireFie
         upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
         if (upid == TRACE_NONE)
                 return;
+        import_process_start(import, upid, numbers[PROCESS_DESCRIPTOR_START]);
         process_load_args(import, upid);
         wire_reader_init_field(&reader, process);
         while (wire_read(&reader, &field) > 0) {

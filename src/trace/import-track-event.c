@@ -141,13 +141,42 @@ queue_counter(TraceImport *import, TraceSequence *sequence, TraceEntry *entry, c
         import_queue(import, sequence->lane, entry);
 }
 
+/* The track of a sequence that was described as a thread's. */
+static uint64_t thread_key(const TraceSequence *sequence) {
+        return UINT64_C(1) << 63 | sequence->id;
+}
+
+/* No track is meant but the thread's of the sequence, or of the event where it names one. */
+static bool is_by_thread(const TraceTrackEvent *raw, const TraceSequence *sequence) {
+        if (raw->has_track)
+                return raw->track_uuid == 0 && raw->is_legacy;
+        return !sequence->has_default_track || sequence->default_track == thread_key(sequence);
+}
+
+/* The track that everybody uses for the thread whose track this is. */
+static uint32_t thread_slot_of(TraceImport *import, uint32_t slot) {
+        const TraceTrackInfo *info;
+
+        if (slot == TRACE_NONE)
+                return slot;
+        info = trace_tracks_info(&import->tracks, slot);
+        return info->has_tid ? trace_tracks_thread_slot(&import->tracks, info->tid, info->pid)
+                             : slot;
+}
+
 static uint32_t event_slot(TraceImport *import, const TraceSequence *sequence, const Event *event) {
         const TraceTrackEvent *raw = &event->raw;
-        uint64_t uuid = raw->has_track                ? raw->track_uuid
+        bool by_thread = is_by_thread(raw, sequence);
+        uint64_t uuid = raw->has_track && !by_thread  ? raw->track_uuid
                         : sequence->has_default_track ? sequence->default_track
                                                       : 0;
         uint32_t scope = event->category;
 
+        if (!raw->is_async && by_thread && raw->has_track && raw->tid == 0 && uuid)
+                return thread_slot_of(import, trace_tracks_slot(&import->tracks, uuid));
+        if (!raw->is_async && by_thread && raw->tid > 0 && (raw->pid > 0 || sequence->pid > 0))
+                return trace_tracks_thread_slot(
+                        &import->tracks, raw->tid, raw->pid > 0 ? raw->pid : sequence->pid);
         if (!raw->is_async)
                 return trace_tracks_slot(&import->tracks, uuid);
         if (raw->has_scope)
@@ -231,6 +260,8 @@ static void track_take(TraceImport *import, TraceTrackInfo *info, const WireFiel
                         info->uuid = field->value;
                 else if (field->number == 5)
                         info->parent_uuid = field->value;
+                else if (field->number == 9) /* disallow_merging_with_system_tracks */
+                        info->is_separate = field->value != 0;
                 else if (field->number == 15)
                         info->is_alone = field->value == 2;
                 return;
@@ -276,7 +307,7 @@ void import_track_descriptor(TraceImport *import,
 void import_thread_descriptor(TraceImport *import,
                               const ImportPacket *packet,
                               const WireField *thread) {
-        const uint64_t key = UINT64_C(1) << 63 | packet->sequence->id;
+        const uint64_t key = thread_key(packet->sequence);
         uint64_t numbers[3];
         TraceTrackInfo info;
 
@@ -304,6 +335,9 @@ name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32
         while (wire_read(&reader, &field) > 0)
                 if (field.type == WIRE_BYTES && field.number == (is_thread ? 5u : 6u))
                         name = field;
+                else if (!is_thread && field.type == WIRE_VARINT &&
+                         field.number == PROCESS_DESCRIPTOR_START)
+                        import_process_start(import, owner, field.value);
         if (!name.data)
                 return;
         if (is_thread)

@@ -176,5 +176,10 @@ void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField
 uint32_t
 import_event_args(TraceImport *import, const TraceSequence *sequence, const WireField *event);
 
+#define PROCESS_DESCRIPTOR_START 7
+
+/* When a process began, in trace time; 0 and negative numbers say nothing. */
+void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns);
+
 /* A value of a track. */
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value);

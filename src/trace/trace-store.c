@@ -306,5 +306,9 @@ bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         *ret_end = INT64_MIN;
         for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
                 table_bounds(&store->tables[ids[i]], ret_start, ret_end);
+        if (store->kernel_end > 0) {
+                *ret_start = MIN(*ret_start, store->kernel_start);
+                *ret_end = MAX(*ret_end, store->kernel_end);
+        }
         return *ret_start <= *ret_end;
 }

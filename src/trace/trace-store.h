@@ -188,6 +188,8 @@ typedef struct TraceStore {
         uint32_t states[TRACE_STATES_MAX + 1]; /* number → name */
         unsigned n_states;
         unsigned parts; /* that are filled */
+        /* When the first and the last event of the kernel were that are no rows, as nobody wanted them. */
+        int64_t kernel_start, kernel_end;
 } TraceStore;
 
 const TraceTableDef *trace_table_def(TraceTableId id);

@@ -32,6 +32,8 @@ enum {
         LEGACY_ID_SCOPE = 7,
         LEGACY_LOCAL_ID = 10,
         LEGACY_GLOBAL_ID = 11,
+        LEGACY_PID = 18,
+        LEGACY_TID = 19,
 };
 
 typedef struct LegacyPhase {
@@ -72,6 +74,7 @@ static void legacy_take(TraceTrackEvent *event, const WireField *field) {
                         break;
                 event->type = legacy_phases[field->value].type;
                 event->is_async = legacy_phases[field->value].is_async;
+                event->is_legacy = true;
                 break;
         case LEGACY_DURATION_US: /* negative: Chromium's for "not known" */
                 if (field->value <= INT64_MAX / 1000)
@@ -85,6 +88,12 @@ static void legacy_take(TraceTrackEvent *event, const WireField *field) {
                 break;
         case LEGACY_GLOBAL_ID:
                 set_async_id(event, TRACE_ASYNC_GLOBAL, field->value);
+                break;
+        case LEGACY_PID:
+                event->pid = (int32_t)field->value;
+                break;
+        case LEGACY_TID:
+                event->tid = (int32_t)field->value;
                 break;
         case LEGACY_ID_SCOPE:
                 if (field->type != WIRE_BYTES || field->n_bytes == 0)

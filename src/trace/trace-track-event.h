@@ -45,8 +45,11 @@ typedef enum TraceAsyncKind {
 typedef struct TraceTrackEvent {
         TraceEventType type;
         bool has_track, has_name, has_scope;
-        bool is_async; /* by async_id */
+        bool is_legacy; /* its type is a phase of Chromium's older format */
+        bool is_async;  /* by async_id */
         TraceAsyncKind async_kind;
+        int32_t pid,
+                tid; /* of another thread than the sequence's, in Chromium's older format; 0: not said */
         uint64_t track_uuid, async_id;
         int64_t duration_ns; /* of TRACE_EVENT_COMPLETE; -1: not known */
         double value;        /* of TRACE_EVENT_COUNTER */

@@ -431,9 +431,15 @@ slot_group_row(TraceTracks *tracks, uint32_t number, TraceTrackUse use, uint32_t
 }
 
 static uint32_t slot_thread_row(TraceTracks *tracks, const TrackSlot *slot) {
+        TracePlainTrack own = slot_owner(slot);
         size_t n = track_table(tracks)->n;
-        uint32_t row = trace_tracks_thread(tracks, slot->owner);
+        uint32_t row;
 
+        own.type = track_types[TRACK_SCOPE_THREAD][0];
+        own.value =
+                (uint32_t)(slot - tracks->slots) + 1; /* which tells it from others of the thread */
+        row = slot->info.is_separate ? trace_tracks_plain(tracks, &own)
+                                     : trace_tracks_thread(tracks, slot->owner);
         if (row != TRACE_NONE && track_table(tracks)->n > n)
                 track_set_source(tracks, row, slot);
         return row;
@@ -520,5 +526,23 @@ uint32_t trace_tracks_async_slot(TraceTracks *tracks,
                 if (upid == TRACE_NONE)
                         tracks->slots[slot].scope = TRACK_SCOPE_GLOBAL;
         }
+        return slot;
+}
+
+uint32_t trace_tracks_thread_slot(TraceTracks *tracks, int32_t tid, int32_t pid) {
+        const uint64_t parts[] = { (uint32_t)tid, (uint32_t)pid, 2 };
+        uint64_t key = siphash_keyed(parts, sizeof(parts));
+        uint64_t known = trace_map_find(&tracks->by_uuid, key);
+        uint32_t slot, utid;
+
+        if (known != TRACE_MAP_NONE)
+                return (uint32_t)known;
+        slot = slot_add(tracks, key, key);
+        if (slot == TRACE_NONE)
+                return slot;
+        utid = trace_threads_of(tracks->threads, tid, pid);
+        tracks->slots[slot].scope = utid == TRACE_NONE ? TRACK_SCOPE_GLOBAL : TRACK_SCOPE_THREAD;
+        tracks->slots[slot].owner = utid;
+        tracks->slots[slot].is_root = utid != TRACE_NONE;
         return slot;
 }

@@ -29,8 +29,9 @@ typedef struct TraceTrackInfo {
         int32_t pid, tid;
         uint32_t name, description;
         bool is_counter, is_incremental;
-        bool is_alone; /* not merged with siblings */
-        uint32_t key;  /* merged with siblings of the same key rather than of the same name */
+        bool is_alone;    /* not merged with siblings */
+        bool is_separate; /* of a thread, but not the track that everybody else uses for it */
+        uint32_t key;     /* merged with siblings of the same key rather than of the same name */
         uint32_t unit;
         uint32_t category;
         int64_t unit_multiplier;
@@ -84,6 +85,9 @@ uint32_t trace_tracks_plain(TraceTracks *tracks, const TracePlainTrack *track);
 
 /* The one of what a thread does. */
 uint32_t trace_tracks_thread(TraceTracks *tracks, uint32_t utid);
+
+/* The slot that stands for a thread that an event names by its numbers. */
+uint32_t trace_tracks_thread_slot(TraceTracks *tracks, int32_t tid, int32_t pid);
 
 /* The slot that stands for an asynchronous event of Chromium's older format. */
 uint32_t trace_tracks_async_slot(TraceTracks *tracks,

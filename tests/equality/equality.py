@@ -14,7 +14,7 @@ fails. With --learn, the rows of recordings in traces/ are made again.
 The recordings are short ones of the presets and the examples, made by `desktrace record --standalone` in a process
 namespace of its own, so that they name no program of somebody's machine. `lossy` had a buffer that was too small,
 `cut` is the first 20,000 bytes of `default`, `compressed` and `full-events` were deflated, and the latter has no
-compact scheduling.
+compact scheduling. `chromium` is of a stock Chromium 156, through Perfetto's port.
 """
 
 import collections

@@ -136,7 +136,8 @@ START_TEST(test_descriptors_that_nobody_has_read_are_closed_with_their_socket) {
         close(pipes[1]);
         hang_for(ALICE); /* somebody else's */
         closer_close_socket(MALLORY, sockets[1]);
-        ck_assert_int_eq(read(sockets[0], &byte, 1), 0);
+        /* It is shut down first, and reset when it is closed with something unread in it. */
+        ck_assert(read(sockets[0], &byte, 1) == 0 || errno == ECONNRESET);
         ck_assert_int_eq(read(pipes[0], &byte, 1), 0); /* waits for the last to be closed */
         let_go();
         close(pipes[0]);
