@@ -9,6 +9,7 @@
  * no AppArmor.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,11 +93,15 @@ Confinement confinement_judge(const char *cgroup, const char *mountinfo, const c
         return CONFINEMENT_NONE;
 }
 
-static char *read_of(int proc_fd, pid_t pid, const char *file, size_t max) {
-        char path[PATH_BYTES], *text;
+/* NULL and 0 if this kernel has no such file, or none that can be read. */
+static int read_of(char **ret, int proc_fd, pid_t pid, const char *file, size_t max) {
+        char path[PATH_BYTES];
+        int r;
 
         snprintf(path, sizeof(path), "%d/%s", (int)pid, file);
-        return fd_read_file(&text, NULL, proc_fd, path, max) < 0 ? NULL : text;
+        *ret = NULL;
+        r = fd_read_file(ret, NULL, proc_fd, path, max);
+        return r == -ENOMEM || r == -EFBIG ? r : 0;
 }
 
 Confinement confinement_read(int proc_fd, pid_t pid) {
@@ -109,9 +114,11 @@ Confinement confinement_read(int proc_fd, pid_t pid) {
                 proc_fd = own_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (proc_fd < 0)
                 return CONFINEMENT_UNKNOWN;
-        cgroup = read_of(proc_fd, pid, "cgroup", CGROUP_BYTES_MAX);
-        label = read_of(proc_fd, pid, "attr/apparmor/current", LABEL_BYTES_MAX);
-        mountinfo = read_of(proc_fd, pid, "mountinfo", MOUNTINFO_BYTES_MAX);
+        /* A mark that is there but could not be read must not be taken for one that is not there. */
+        if (read_of(&cgroup, proc_fd, pid, "cgroup", CGROUP_BYTES_MAX) < 0 ||
+            read_of(&label, proc_fd, pid, "attr/apparmor/current", LABEL_BYTES_MAX) < 0 ||
+            read_of(&mountinfo, proc_fd, pid, "mountinfo", MOUNTINFO_BYTES_MAX) < 0)
+                return CONFINEMENT_UNKNOWN;
         return confinement_judge(cgroup, mountinfo, label);
 }
 

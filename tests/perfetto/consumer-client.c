@@ -45,6 +45,7 @@ static void note_methods(ConsumerClient *client, const IpcFrame *frame) {
         IpcMethod method;
 
         client->is_bound = frame->success;
+        client->is_refused = !frame->success;
         client->service_id = frame->service_id;
         wire_reader_init(&reader, frame->data, frame->n_data);
         while (ipc_read_method(&reader, &method) > 0)

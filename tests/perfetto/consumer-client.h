@@ -46,6 +46,7 @@ typedef struct ConsumerClient {
         int fd;
         bool is_closed; /* by the service */
         bool is_bound;
+        bool is_refused; /* the bind */
         uint32_t service_id;
         uint32_t methods[_CONSUMER_METHOD_N]; /* 0: the service has none of that name */
         uint64_t n_requests;                  /* the last one's number */

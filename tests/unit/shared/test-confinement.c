@@ -3,6 +3,10 @@
 /* Which processes are in a sandbox, by what /proc says of them. */
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +82,35 @@ START_TEST(test_who_cannot_be_looked_at_is_not_known) {
 }
 END_TEST
 
+static void write_mark(int dir_fd, const char *name, const char *text) {
+        _cleanup_(fd_closep) int fd =
+                openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+/* A control group too long to be read may be that of a sandbox. */
+START_TEST(test_marks_that_cannot_be_read_are_not_missing_ones) {
+        static char long_cgroup[70 << 10];
+        char path[] = "/tmp/desktrace-test.XXXXXX", command[64];
+        _cleanup_(fd_closep) int proc_fd = -1;
+
+        memset(long_cgroup, 'x', sizeof(long_cgroup) - 1);
+        ck_assert_ptr_nonnull(mkdtemp(path));
+        proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ck_assert_int_eq(mkdirat(proc_fd, "7", 0700), 0);
+        write_mark(proc_fd, "7/mountinfo", HOST);
+        ck_assert_int_eq(confinement_read(proc_fd, 7), CONFINEMENT_NONE);
+        write_mark(proc_fd, "7/cgroup", long_cgroup);
+        ck_assert_int_eq(confinement_read(proc_fd, 7), CONFINEMENT_UNKNOWN);
+        write_mark(proc_fd, "7/cgroup", USER "app-flatpak-a-1.scope\n");
+        ck_assert_int_eq(confinement_read(proc_fd, 7), CONFINEMENT_FLATPAK);
+        snprintf(command, sizeof(command), "rm -r %s", path);
+        ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 TEST_MAIN("confinement",
           test_a_sandbox_is_known_by_its_marks,
+          test_marks_that_cannot_be_read_are_not_missing_ones,
           test_who_cannot_be_looked_at_is_not_known)

@@ -239,7 +239,8 @@ CONSUMER_WORLD_TEST(test_a_user_clones_the_own_session_of_a_name) {
         WireField field;
 
         begin_endless();
-        fixture_start_session(&f, USER + 1, CONFIG_ONE("com.example") "unique_session_name: \"n\"");
+        fixture_start_session(
+                &f, geteuid() + 1, CONFIG_ONE("com.example") "unique_session_name: \"n\"");
         world_connect(&other);
         wire_put_string(consumer_message(&other), 4, "n");
         ck_assert(consumer_reply_field(
