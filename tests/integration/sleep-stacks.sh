@@ -134,7 +134,7 @@ exits 5 'and be there' 'call stacks of: linux.faults, linux.offcpu' \
         "$DESKTRACE" export folded --samples=cpu sleep.pftrace
 exits 2 'a format without stacks has none' "'chrome' does not take --samples" \
         "$DESKTRACE" export chrome --samples=cpu sleep.pftrace
-# A sleep is a sample at its end. On a busy machine the first may be late, so the recording is divided where its own are.
+# A sleep is a sample at its end. On a busy machine the first may be late: the recording is divided where its own are.
 within_half() {
         local half
         half=$(sql sleep.pftrace "SELECT printf('%.9f', (avg(ts) - trace_start()) / 1e9) FROM stack_sample
