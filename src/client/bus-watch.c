@@ -17,21 +17,34 @@ static int bus_watch_tell(BusWatch *watch) {
 }
 
 static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        return bus_watch_tell(userdata);
+        BusWatch *watch = userdata;
+
+        watch->is_closed = true;
+        return bus_watch_tell(watch);
+}
+
+static int bus_watch_tell_back(BusWatch *watch) {
+        if (!watch->is_told || !watch->on_back)
+                return 0;
+        watch->is_told = false;
+        return watch->on_back(watch->userdata);
 }
 
 /* A first owner is the service that our call has started. Peers can send such signals, too: the match does not keep
  * them out. */
 static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        BusWatch *watch = userdata;
         const char *name, *old_owner, *new_owner;
         int r;
 
         if (!streq(sd_bus_message_get_sender(message) ?: "", MESSAGE_BUS_NAME))
                 return 0;
         r = sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner);
-        if (r < 0 || !*old_owner)
-                return r < 0 ? r : 0;
-        return bus_watch_tell(userdata);
+        if (r >= 0 && *old_owner)
+                r = bus_watch_tell(watch);
+        if (r >= 0 && *new_owner)
+                r = bus_watch_tell_back(watch);
+        return r < 0 ? r : 0;
 }
 
 int bus_watch_start(BusWatch *watch,
@@ -54,6 +67,20 @@ int bus_watch_start(BusWatch *watch,
         r = sd_bus_add_match(
                 client->bus, &watch->owner_match, OWNER_MATCH, on_owner_changed, watch);
         return r < 0 ? r : 0;
+}
+
+void bus_watch_go_on(BusWatch *watch, int (*on_back)(void *userdata)) {
+        watch->on_back = on_back;
+}
+
+bool bus_watch_is_closed(const BusWatch *watch) {
+        return watch->is_closed;
+}
+
+/* Only the bus itself says that for another one. */
+bool bus_watch_has_lost(sd_bus_message *reply) {
+        return sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0 &&
+               streq(sd_bus_message_get_sender(reply) ?: "", MESSAGE_BUS_NAME);
 }
 
 void bus_watch_deinit(BusWatch *watch) {

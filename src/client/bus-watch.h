@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Bus watch: notices when the service disappears
+ * Bus watch: notices when the service disappears, and when it is back
  *
  * On a private socket the connection ends with the service. On a message bus it does not, and a client that only waits
  * for signals would wait for ever; there the bus signals when the name has lost its owner.
@@ -14,9 +14,10 @@
 
 typedef struct BusWatch {
         int (*on_gone)(void *userdata);
+        int (*on_back)(void *userdata); /* NULL: who is gone is gone */
         void *userdata;
         sd_bus_slot *disconnected_match, *owner_match;
-        bool is_told;
+        bool is_told, is_closed;
 } BusWatch;
 
 /* Calls on_gone() once, from the loop that the bus is attached to, and returns its result from the handler. The
@@ -25,4 +26,10 @@ int bus_watch_start(BusWatch *watch,
                     const BusClient *client,
                     int (*on_gone)(void *userdata),
                     void *userdata);
+/* From now on on_gone() is called each time, and on_back() when a message bus has the service again. */
+void bus_watch_go_on(BusWatch *watch, int (*on_back)(void *userdata));
+/* Whether the connection itself is closed, so that nobody comes back. */
+bool bus_watch_is_closed(const BusWatch *watch);
+/* Whether a call has no reply because the service that would have sent it has gone. */
+bool bus_watch_has_lost(sd_bus_message *reply);
 void bus_watch_deinit(BusWatch *watch);

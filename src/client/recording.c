@@ -7,6 +7,9 @@
  *
  * A session that ended by itself is stopped, too: the reply says who was silent. A detached one is done when it is
  * known what it does not record. One that records nothing at all is stopped then.
+ *
+ * When the service is gone from a message bus, another process of it may go on with the session: what was asked of the
+ * first is asked again.
  */
 
 #include <assert.h>
@@ -32,6 +35,7 @@
 #include "shared/names.h"
 
 #define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
+#define AWAY_USEC            (UINT64_C(10) * 1000000) /* that a service may be gone */
 #define COMMAND_GRACE_MS     2000
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 
@@ -53,7 +57,9 @@ typedef struct Recording {
         ExitStatus status;
         sd_event *event;
         sd_event_source *command_source, *progress_source;
-        sd_bus_slot *call; /* the one that takes us on */
+        sd_event_source *away_source; /* while the service is gone */
+        uint64_t away_usec;           /* since then */
+        sd_bus_slot *call;            /* the one that takes us on */
         sd_bus_slot *progress_call;
         sd_bus_slot *notes_call;
         sd_bus_slot *stopped_match;
@@ -86,6 +92,7 @@ static void recording_deinit(Recording *recording) {
         snapshot_writer_deinit(&recording->snapshots);
         sd_event_source_disable_unref(recording->command_source);
         sd_event_source_disable_unref(recording->progress_source);
+        sd_event_source_disable_unref(recording->away_source);
         process_end(&recording->command, COMMAND_GRACE_MS);
         sd_bus_detach_event(recording->options->client->bus);
         sd_event_unref(recording->event);
@@ -210,6 +217,7 @@ static void on_snapshots_written(void *userdata) {
 /* The session has stopped. */
 static int recording_ended(Recording *recording) {
         progress_clear(&recording->progress);
+        recording->away_source = sd_event_source_disable_unref(recording->away_source);
         recording->progress_source = sd_event_source_disable_unref(recording->progress_source);
         recording->progress_call = sd_bus_slot_unref(recording->progress_call);
         recording->state = RECORDING_READING;
@@ -226,9 +234,10 @@ static int recording_ended(Recording *recording) {
 
 static int on_stop_replied(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
-
         int r;
 
+        if (bus_watch_has_lost(reply) && !bus_watch_is_closed(&recording->watch))
+                return 0;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
         r = silent_sources_read(&recording->result->silent, reply);
@@ -255,11 +264,67 @@ static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_err
         return recording_stop(recording); /* does nothing when it was us */
 }
 
-/* While it starts, the call's own error says more. */
+/* It is as it was, or it has ended meanwhile. */
+static int on_back_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        SessionInfo *info = &recording->result->info;
+        uint64_t now = 0;
+
+        if (bus_watch_has_lost(reply))
+                return 0; /* gone again */
+        if (sd_bus_message_is_method_error(reply, NULL) || session_info_read(info, reply) < 0)
+                return recording_fail_errno(recording, -ECONNRESET);
+        recording->away_source = sd_event_source_disable_unref(recording->away_source);
+        sd_event_now(recording->event, CLOCK_MONOTONIC, &now);
+        progress_clear(&recording->progress);
+        if (!recording->options->is_quiet)
+                fprintf(stderr,
+                        _("The service was away for %.1f s; the recording goes on.\n"),
+                        (double)(now - recording->away_usec) / 1e6);
+        recording_say_notes(recording);
+        if (recording->state == RECORDING_STOPPING)
+                recording->state = RECORDING_RUNNING;
+        else if (!streq(info->state, "stopped"))
+                return 0;
+        return recording_stop(recording);
+}
+
+static int on_service_back(void *userdata) {
+        Recording *recording = userdata;
+        int r;
+
+        if (!recording->away_source)
+                return 0;
+        r = recording_get_info(recording, &recording->call, on_back_info);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
+static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
+        return recording_fail_errno(userdata, -ECONNRESET);
+}
+
+/* What is being read is gone with it. While it starts, the call's own error says more. */
 static int on_service_gone(void *userdata) {
         Recording *recording = userdata;
+        const bool can_go_on =
+                recording->state == RECORDING_RUNNING || recording->state == RECORDING_STOPPING;
+        int r;
 
-        return recording->result->is_started ? recording_fail_errno(recording, -ECONNRESET) : 0;
+        if (!recording->result->is_started || recording->away_source)
+                return 0;
+        if (!can_go_on && !bus_watch_is_closed(&recording->watch))
+                return 0; /* the call that is under way says how that went */
+        if (bus_watch_is_closed(&recording->watch))
+                return recording_fail_errno(recording, -ECONNRESET);
+        sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->away_usec);
+        r = sd_event_add_time_relative(recording->event,
+                                       &recording->away_source,
+                                       CLOCK_MONOTONIC,
+                                       AWAY_USEC,
+                                       0,
+                                       on_away_too_long,
+                                       recording);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
 static int on_command_ended(sd_event_source *source, const siginfo_t *info, void *userdata) {
@@ -543,7 +608,9 @@ static int recording_watch_bus(Recording *recording) {
                                 recording);
         if (r < 0)
                 return r;
-        return bus_watch_start(&recording->watch, client, on_service_gone, recording);
+        r = bus_watch_start(&recording->watch, client, on_service_gone, recording);
+        bus_watch_go_on(&recording->watch, on_service_back);
+        return r;
 }
 
 static int recording_begin(Recording *recording) {

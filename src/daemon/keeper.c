@@ -6,23 +6,30 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "bus/bus.h"
+#include "bus/session/bus-session-owner.h"
 #include "bus/session/bus-session.h"
 #include "core/session-restore.h"
 #include "keep/kept-state.h"
 #include "keeper.h"
 #include "listeners.h"
 #include "shared/fd.h"
+#include "shared/log-user.h"
 #include "shared/log.h"
 
+static_assert(KEPT_OWNER_MAX == BUS_OWNER_NAME_MAX, "all of it is kept");
 static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
-#define KEEPER_NAME_BYTES 64
-#define KEEPER_STEP_BYTES (4u << 20)                  /* copied in a turn of the main loop */
-#define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
-#define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
+#define KEEPER_NAME_BYTES               64
+#define KEEPER_DESCRIPTORS_MAX          1024 /* FileDescriptorStoreMax= */
+#define KEEPER_DESCRIPTORS_PER_USER_MAX 256
+#define KEEPER_STEP_BYTES               (4u << 20) /* copied in a turn of the main loop */
+#define KEEPER_TRIES_MAX                3          /* of processes that have ended soon */
+#define KEEPER_SOUND_NS                 (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
 
 typedef struct Kept {
         List link;
@@ -30,6 +37,10 @@ typedef struct Kept {
         size_t n_buffers;
         KeptState state;
         uint64_t revision; /* of what is in there */
+        uid_t uid;
+        size_t n_descriptors;
+        bool has_output, is_pipe;
+        bool has_spare; /* the output gives a descriptor once more than is needed */
         bool is_seen;
 } Kept;
 
@@ -38,6 +49,7 @@ typedef struct Found {
         List link;
         uint64_t id;
         int state_fd;
+        int output_fd, outbox_fd;
         FormerBuffer buffers[SESSION_BUFFERS_MAX];
 } Found;
 
@@ -50,7 +62,8 @@ static int store(int fd, uint64_t id, char what, size_t i) {
         const int fds[] = { fd };
 
         name_of(name, id, what, i);
-        snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+        /* systemd is not to look at it, and so not to ask a file system of a user's. */
+        snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
         return sd_pid_notify_with_fds(0, false, text, fds, 1);
 }
 
@@ -63,15 +76,30 @@ static void forget(uint64_t id, char what, size_t i) {
 
 static void forget_all(uint64_t id, size_t n_buffers) {
         forget(id, 'c', 0);
+        forget(id, 'o', 0);
+        forget(id, 'b', 0);
         for (size_t i = 0; i < n_buffers; i++) {
                 forget(id, 'i', i);
                 forget(id, 's', i);
         }
 }
 
+/* For one that sink_may_be_kept() was asked about. */
+static bool fd_is_pipe(int fd) {
+        struct stat st;
+
+        return fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode);
+}
+
 /*
  * Keeping
  */
+
+/* An output as it is put into the store; fd -1: there is none. */
+typedef struct KeptOutput {
+        int fd, outbox_fd;
+        bool is_pipe;
+} KeptOutput;
 
 static Kept *kept_free(Kept *kept) {
         if (!kept)
@@ -99,11 +127,14 @@ static int kept_write(Kept *kept, const BusSession *object) {
                 .is_public = object->is_public,
                 .is_partial = object->is_partial,
                 .allows_missing = options->allows_missing,
+                .detached = options->detached,
+                .has_output = options->has_output,
                 .n_buffers = (uint32_t)session_n_buffers(session),
                 .n_config = (uint32_t)config->n_bytes,
         };
         int r;
 
+        snprintf(state.owner, sizeof(state.owner), "%s", bus_session_owner_name(object));
         r = session_put_past(session, &past);
         if (r < 0)
                 return r;
@@ -111,9 +142,17 @@ static int kept_write(Kept *kept, const BusSession *object) {
         return kept_state_write(&kept->state, &state, config->bytes, past.data);
 }
 
+static uint64_t revision_of(const BusSession *object) {
+        uint64_t revision = session_past_revision(object->owned.session);
+
+        for (const char *at = bus_session_owner_name(object); *at; at++)
+                revision = (revision ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+        return revision + session_options(object->owned.session)->detached;
+}
+
 /* Without room for it the one before stays. */
 static int kept_update(Kept *kept, const BusSession *object) {
-        const uint64_t revision = session_past_revision(object->owned.session);
+        const uint64_t revision = revision_of(object);
 
         if (revision == kept->revision)
                 return 0;
@@ -121,7 +160,7 @@ static int kept_update(Kept *kept, const BusSession *object) {
         return kept_write(kept, object);
 }
 
-static int kept_store(const Kept *kept, const Session *session) {
+static int kept_store_buffers(const Kept *kept, const Session *session) {
         int r = 1;
 
         for (size_t i = 0; r > 0 && i < kept->n_buffers; i++) {
@@ -133,11 +172,34 @@ static int kept_store(const Kept *kept, const Session *session) {
                 if (r > 0)
                         r = store(segments_fd, kept->id, 's', i);
         }
-        /* Last: what has a state is whole. */
+        return r;
+}
+
+/* What has a state is whole, so that is last. */
+static int kept_store(const Kept *kept, const Session *session, const KeptOutput *output) {
+        int r;
+
+        r = kept_store_buffers(kept, session);
+        if (r > 0 && output->fd >= 0)
+                r = store(output->fd, kept->id, 'o', 0);
+        if (r > 0 && output->fd >= 0)
+                r = store(output->outbox_fd, kept->id, 'b', 0);
         return r > 0 ? store(kept->state.fd, kept->id, 'c', 0) : r;
 }
 
-static int keeper_add(Keeper *keeper, const BusSession *object, Kept **ret) {
+/* systemd closes what is too much, so nobody is to take all of it. */
+static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
+        size_t n = one->n_descriptors, n_of_user = n;
+        const Kept *kept;
+
+        list_for_each (kept, &keeper->kept, link) {
+                n += kept->n_descriptors;
+                n_of_user += kept->uid == one->uid ? kept->n_descriptors : 0;
+        }
+        return n <= KEEPER_DESCRIPTORS_MAX && n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
+}
+
+static int kept_new(Kept **ret, const BusSession *object, const KeptOutput *output) {
         _cleanup_(kept_freep) Kept *kept = NULL;
         int r;
 
@@ -147,18 +209,38 @@ static int keeper_add(Keeper *keeper, const BusSession *object, Kept **ret) {
         list_init(&kept->link);
         kept->state.fd = -1;
         kept->id = session_id(object->owned.session);
+        kept->uid = session_options(object->owned.session)->owner.uid;
         kept->n_buffers = session_n_buffers(object->owned.session);
+        kept->has_output = output->fd >= 0;
+        kept->is_pipe = output->is_pipe;
+        kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
         r = kept_state_new(&kept->state);
         if (r == 0)
                 r = kept_update(kept, object);
-        if (r < 0)
-                return r;
+        if (r == 0)
+                *ret = TAKE(kept);
+        return r;
+}
+
+static int keeper_add(Keeper *keeper, BusSession *object, const KeptOutput *output, Kept **ret) {
+        _cleanup_(kept_freep) Kept *kept = NULL;
+        int r;
+
+        r = kept_new(&kept, object, output);
+        if (r == 0)
+                r = keeper_has_room(keeper, kept) ? kept_store(kept, object->owned.session, output)
+                                                  : -EDQUOT;
+        if (r <= 0) {
+                object->owned.cannot_be_kept = true;
+                log_user(session_options(object->owned.session)->owner.uid,
+                         LOG_NOTICE,
+                         "session %" PRIu64 " would not survive the service: %s",
+                         session_id(object->owned.session),
+                         r == 0 ? "systemd keeps nothing" : strerror(-r));
+                return r < 0 ? r : -EOPNOTSUPP;
+        }
         list_append(&keeper->kept, &kept->link);
-        r = kept_store(kept, object->owned.session);
-        if (r < 0)
-                log_warning("session %" PRIu64 " would not survive the service: %s",
-                            kept->id,
-                            strerror(-r));
+        object->owned.is_kept = true;
         *ret = TAKE(kept);
         return 0;
 }
@@ -172,11 +254,47 @@ static Kept *keeper_find(const Keeper *keeper, uint64_t id) {
         return NULL;
 }
 
-static void keeper_see(Keeper *keeper, const BusSession *object, uint64_t now) {
-        Kept *kept = keeper_find(keeper, session_id(object->owned.session));
+/* Which is known only when a thread has looked at it. false: not yet, or its holder could make systemd wait. */
+static bool find_output(const BusSession *object, KeptOutput *ret) {
+        const SessionStream *stream = &object->owned.stream;
 
-        if (!kept && keeper_add(keeper, object, &kept) < 0)
+        *ret = (KeptOutput){ .fd = -1 };
+        if (!session_options(object->owned.session)->has_output)
+                return true;
+        if (!stream->output || !stream->pump->ops->files(stream->output, &ret->fd, &ret->outbox_fd))
+                return false;
+        ret->is_pipe = fd_is_pipe(ret->fd);
+        return true;
+}
+
+/* The end of a pipe is seen when no process has it open for writing, which systemd must not either. */
+static bool kept_is_over(const Kept *kept, const BusSession *object) {
+        return kept->is_pipe && object->owned.is_finished;
+}
+
+static void keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
+        Kept *kept = keeper_find(keeper, session_id(object->owned.session));
+        KeptOutput output;
+
+        if (!kept) {
+                int r = -ENOENT;
+
+                if (!object->owned.cannot_be_kept && find_output(object, &output)) {
+                        r = keeper_add(keeper, object, &output, &kept);
+                        fd_close(output.fd);
+                }
+                if (r < 0)
+                        return;
+        }
+        if (kept_is_over(kept, object)) {
+                object->owned.is_kept = false;
+                object->owned.cannot_be_kept = true;
                 return;
+        }
+        if (kept->has_spare && find_output(object, &output)) {
+                kept->has_spare = false;
+                fd_close(output.fd);
+        }
         kept->is_seen = true;
         kept_update(kept, object);
         kept_state_set_alive(&kept->state, now);
@@ -188,22 +306,21 @@ static void keeper_see(Keeper *keeper, const BusSession *object, uint64_t now) {
 static void keeper_move(Keeper *keeper, const BusSession *object) {
         Session *session = object->owned.session;
 
-        if (keeper->has_more || object->owned.foreign || object->owned.is_leaving ||
-            !session_awaits_keeping(session))
+        if (keeper->has_more || object->owned.is_leaving || !session_awaits_keeping(session))
                 return;
         session_keep(session, KEEPER_STEP_BYTES);
         keeper->has_more = session_awaits_keeping(session);
 }
 
 void keeper_settle(Keeper *keeper, uint64_t now) {
-        const BusSession *object;
+        BusSession *object;
         Kept *kept;
 
         if (!keeper->bus)
                 return;
         keeper->has_more = false;
         list_for_each (object, &keeper->bus->sessions.all, owned.link) {
-                if (!object->owned.session)
+                if (!object->owned.session || object->owned.foreign)
                         continue;
                 keeper_move(keeper, object);
                 if (session_can_be_left(object->owned.session))
@@ -237,7 +354,7 @@ static Found *found_get(List *all, uint64_t id) {
         if (!found)
                 return NULL;
         found->id = id;
-        found->state_fd = -1;
+        found->state_fd = found->output_fd = found->outbox_fd = -1;
         for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
                 found->buffers[i] = (FormerBuffer){ .index_fd = -1, .segments_fd = -1 };
         list_init(&found->link);
@@ -247,6 +364,8 @@ static Found *found_get(List *all, uint64_t id) {
 
 static Found *found_free(Found *found) {
         fd_close(found->state_fd);
+        fd_close(found->output_fd);
+        fd_close(found->outbox_fd);
         for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++) {
                 fd_close(found->buffers[i].index_fd);
                 fd_close(found->buffers[i].segments_fd);
@@ -266,6 +385,8 @@ static void found_add(List *all, const char *name, int fd) {
         if (sscanf(name, KEEPER_NAME_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) == 3 &&
             i < SESSION_BUFFERS_MAX && (found = found_get(all, id)))
                 place = what == 'c'   ? &found->state_fd
+                        : what == 'o' ? &found->output_fd
+                        : what == 'b' ? &found->outbox_fd
                         : what == 'i' ? &found->buffers[i].index_fd
                         : what == 's' ? &found->buffers[i].segments_fd
                                       : NULL;
@@ -275,35 +396,79 @@ static void found_add(List *all, const char *name, int fd) {
                 fd_close(fd);
 }
 
-static int
-keeper_publish(Keeper *keeper, const KeptSession *state, Config **config, SessionFormer *former) {
-        _cleanup_(bus_session_freep) BusSession *object = NULL;
-        const SessionOptions options = {
+static SessionOptions options_of(const KeptSession *state) {
+        return (SessionOptions){
                 .owner = { .uid = state->uid, .pid = (pid_t)state->pid },
                 .scope = state->scope == SESSION_SCOPE_SYSTEM ? SESSION_SCOPE_SYSTEM
                                                               : SESSION_SCOPE_OWN,
-                .detached = true,
+                .detached = state->detached,
+                .has_output = state->has_output,
                 .is_kept = true,
                 .allows_missing = state->allows_missing,
                 .snapshot_before_ns = state->snapshot_before_ns,
         };
+}
+
+static int keeper_open_output(const Keeper *keeper,
+                              BusSession *object,
+                              const SessionOptions *options,
+                              const Config *config,
+                              Found *found) {
+        const char *why;
+        int r;
+
+        if (!options->has_output)
+                return 0;
+        if (found->output_fd < 0 || found->outbox_fd < 0)
+                return KEPT_STATE_E_BROKEN;
+        r = session_stream_open_kept(&object->owned.stream,
+                                     service_user_of(keeper->bus->service, &options->owner),
+                                     config,
+                                     &found->output_fd,
+                                     &found->outbox_fd,
+                                     &why);
+        return r > 0 ? -EMFILE : r;
+}
+
+static void keeper_go_on_with(BusSession *object, const KeptSession *state) {
+        object->is_public = state->is_public;
+        object->is_partial = state->is_partial;
+        object->owned.is_kept = true;
+        if (state->has_output)
+                session_stream_go_on(&object->owned.stream);
+        if (!state->detached)
+                bus_session_await(object, state->owner);
+}
+
+static int keeper_publish(Keeper *keeper,
+                          const KeptSession *state,
+                          Config **config,
+                          SessionFormer *former,
+                          Found *found) {
+        _cleanup_(bus_session_freep) BusSession *object = NULL;
+        const SessionOptions options = options_of(state);
         SessionError error = {};
         int r;
 
         r = bus_session_allocate(&object, keeper->bus);
         if (r < 0)
                 return r;
+        r = keeper_open_output(keeper, object, &options, *config, found);
+        if (r != 0)
+                return r;
+        if (options.has_output)
+                former->n_packets_out = session_stream_n_packets(&object->owned.stream);
         r = owned_session_restore(
                 &object->owned, keeper->bus->service, *config, &options, former, &error);
         if (r != 0)
                 return r;
         *config = NULL;
-        object->is_public = state->is_public;
-        object->is_partial = state->is_partial;
         r = bus_session_publish(object, NULL);
-        if (r == 0)
-                TAKE(object);
-        return r;
+        if (r < 0)
+                return r;
+        keeper_go_on_with(object, state);
+        TAKE(object);
+        return 0;
 }
 
 static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
@@ -332,8 +497,13 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .past = bytes + state.n_config,
                 .n_past = state.n_past,
         };
+        kept->uid = state.uid;
         kept->n_buffers = state.n_buffers;
-        return keeper_publish(keeper, &state, &config, &former);
+        kept->has_output = state.has_output;
+        kept->has_spare = state.has_output;
+        kept->is_pipe = found->output_fd >= 0 && fd_is_pipe(found->output_fd);
+        kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
+        return keeper_publish(keeper, &state, &config, &former, found);
 }
 
 /* What is in the store stays there, under the same names. */
@@ -419,6 +589,7 @@ void keeper_init(Keeper *keeper, Bus *bus) {
                 keeper_take(keeper, found);
                 found_free(found);
         }
+        bus_find_owners(bus);
 }
 
 void keeper_leave(Keeper *keeper) {

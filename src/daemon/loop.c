@@ -568,6 +568,7 @@ void loop_deinit(Loop *loop) {
         ports_free(loop->ports);
         bus_free(loop->bus);
         bus_line_free(loop->line);
+        sinks_wait(LOOP_SINKS_MS);
         service_free(loop->service);
         free(loop->guards);
         free(loop->guarded);

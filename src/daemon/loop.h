@@ -21,6 +21,7 @@
 #include "socket/ports.h"
 
 /* The time after SIGTERM in which sessions may flush, stop and write out. desktraced.service allows a little more. */
+#define LOOP_SINKS_MS        500 /* that the process stays for what is being written */
 #define LOOP_STOP_TIMEOUT_NS (UINT64_C(15) * 1000000000)
 
 /* How soon a private instance leaves after its last client has gone; it waits longer for the first one. */

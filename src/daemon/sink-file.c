@@ -65,6 +65,25 @@ static int sink_file_wait(SinkFile *file) {
         return fds[1].revents ? -ECANCELED : 0;
 }
 
+/* A pipe takes a piece at once and whole, or nothing of it. */
+static ssize_t
+sink_file_write_piece(SinkFile *file, const uint8_t *data, size_t n, uint64_t n_before) {
+        ssize_t n_written;
+
+        if (file->is_regular)
+                return write(file->fd, data, n);
+        n = MIN(n, (size_t)PIPE_BUF);
+        if (!file->outbox)
+                return write(file->fd, data, n);
+        n_before += file->n_skipped;
+        outbox_announce(file->outbox, n_before + n);
+        n_written = write(file->fd, data, n);
+        outbox_confirm(file->outbox, n_before + (n_written > 0 ? (uint64_t)n_written : 0));
+        if (n_written <= 0)
+                outbox_announce(file->outbox, n_before);
+        return n_written;
+}
+
 /* *ret_written has the number of bytes written, also on failure. */
 static int
 sink_file_write_bytes(SinkFile *file, const uint8_t *data, size_t n, size_t *ret_written) {
@@ -76,7 +95,7 @@ sink_file_write_bytes(SinkFile *file, const uint8_t *data, size_t n, size_t *ret
                 r = file->is_regular ? 0 : sink_file_wait(file);
                 if (r < 0)
                         return r;
-                n_written = write(file->fd, data, file->is_regular ? n : MIN(n, (size_t)PIPE_BUF));
+                n_written = sink_file_write_piece(file, data, n, *ret_written);
                 if (n_written < 0 && (errno == EINTR || errno == EAGAIN))
                         continue;
                 if (n_written < 0)
@@ -125,9 +144,15 @@ static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
         size_t n_written;
         int r;
 
-        if (file->n_written == 0)
+        if (file->n_written == 0) {
                 file->began_at = start;
-        r = sink_file_write_bytes(file, data, n, &n_written);
+                if (file->outbox)
+                        outbox_begin(file->outbox, (uint64_t)start);
+        }
+        file->n_skipped = MIN(file->n_skipped, (uint64_t)n);
+        r = sink_file_write_bytes(file, data + file->n_skipped, n - file->n_skipped, &n_written);
+        n_written += file->n_skipped;
+        file->n_skipped = 0;
         if (r < 0) {
                 n_written = whole_packets(data, n_written);
                 if (start >= 0)
@@ -208,6 +233,22 @@ static int sink_file_check(SinkFile *file) {
         r = sink_check_file_system(file->fd);
         file->is_checked = r == 0;
         return r;
+}
+
+int sink_file_resume(SinkFile *file) {
+        off_t end;
+        int r;
+
+        file->n_written = outbox_written(file->outbox, &file->is_full);
+        file->began_at = (off_t)outbox_began_at(file->outbox);
+        if (!file->is_regular)
+                return outbox_moved(file->outbox, &file->n_skipped) ? 0 : -EINTR;
+        r = sink_file_check(file);
+        if (r < 0 || file->n_written == 0)
+                return r;
+        end = file->began_at + (off_t)file->n_written;
+        sink_file_cut_back(file, end);
+        return lseek(file->fd, end, SEEK_SET) < 0 ? -errno : 0;
 }
 
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end) {

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "compress.h"
+#include "keep/outbox.h"
 #include "output/output-ops.h"
 
 /* The part of max_bytes that is reserved for the packets at the end of a trace; of a small file no more than this
@@ -35,6 +36,9 @@ typedef struct SinkFile {
         bool is_full;
         bool is_dirty; /* something was written since the last sync */
         _Atomic uint64_t n_moved;
+
+        Outbox *outbox;     /* how far it has come, for another process; NULL: nobody's concern */
+        uint64_t n_skipped; /* of the first batch, which the process before has written */
 } SinkFile;
 
 /* Closes the output, and returns an error that shows only now. The file system may write out what it has held back,
@@ -44,6 +48,10 @@ int sink_file_close(SinkFile *file);
 /* sink_file_deinit() takes both descriptors over. 0 or -ENOMEM. */
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular);
 void sink_file_deinit(SinkFile *file);
+
+/* Goes on behind what the outbox says that is written: what else the process before has written to a file is cut off. 0
+ * or an errno; -EINTR: what it has written to a pipe nobody knows. */
+int sink_file_resume(SinkFile *file);
 
 /* Writes complete packets; if they do not all fit, those before the first that does not. 0 or an errno; in both
  * cases n_written counts what was written. */

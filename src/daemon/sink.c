@@ -25,6 +25,7 @@
 #include "shared/thread.h"
 #include "sink-descriptor.h"
 #include "sink-file.h"
+#include "sink-kept.h"
 #include "sink.h"
 
 #define SINK_STACK_BYTES (256u << 10) /* the codecs want some */
@@ -61,6 +62,10 @@ struct SinkWorker {
         uint64_t n_written;
         unsigned n_references;
         uint64_t n_pushed, n_put; /* batches, ever */
+        uint64_t n_packets;       /* that were read for them */
+        uint64_t n_lost;          /* of the process before */
+        Outbox outbox;            /* for one that is kept */
+        int kept_fd;              /* the file once more, for the store; or -1 */
         List copies;              /* SinkCopy: of this one */
 
         /* For an output that begins with a copy. */
@@ -114,6 +119,11 @@ static void sink_worker_remove(SinkWorker *worker) {
         pthread_mutex_unlock(&sink_workers_lock);
 }
 
+void sinks_wait(unsigned ms) {
+        for (; ms > 0 && sinks_have_threads(); ms--)
+                usleep(1000);
+}
+
 bool sinks_have_threads(void) {
         bool has_threads;
 
@@ -131,6 +141,8 @@ static SinkWorker *sink_worker_free(SinkWorker *worker) {
         pthread_mutex_destroy(&worker->lock);
         pthread_cond_destroy(&worker->wake);
         sink_file_deinit(&worker->file);
+        outbox_deinit(&worker->outbox);
+        fd_close(worker->kept_fd);
         fd_close(worker->copy_fd);
         fd_close(worker->progress);
         sink_worker_remove(worker); /* after close(), which may hang, too */
@@ -246,6 +258,11 @@ static bool sink_next_batch(SinkWorker *worker, SinkBatch *ret, bool *ret_is_las
 }
 
 static void sink_keep_spare(SinkWorker *worker, Bytes *bytes) {
+        if (outbox_has(&worker->outbox, bytes->data)) {
+                outbox_give_back(&worker->outbox, bytes->data);
+                *bytes = (Bytes){};
+                return;
+        }
         if (worker->n_spares == SINK_SPARES_MAX) {
                 bytes_deinit(bytes);
                 return;
@@ -254,13 +271,31 @@ static void sink_keep_spare(SinkWorker *worker, Bytes *bytes) {
         worker->spares[worker->n_spares++] = *bytes;
 }
 
+/* Of a file that is kept; returns with the lock held. */
+static void sink_begin(SinkWorker *worker) {
+        bool may_be_kept = false;
+        int r = 0;
+
+        if (worker->outbox.head) {
+                r = sink_file_resume(&worker->file);
+                may_be_kept = r == 0 && sink_may_be_kept(worker->file.fd);
+        }
+        pthread_mutex_lock(&worker->lock);
+        if (may_be_kept)
+                worker->kept_fd = fcntl(worker->file.fd, F_DUPFD_CLOEXEC, 3);
+        if (r < 0 && worker->error == 0)
+                worker->error = r;
+        if (worker->outbox.head)
+                sink_tell(worker);
+}
+
 static void *sink_run(void *userdata) {
         SinkWorker *worker = userdata;
         SinkBatch batch = {};
         bool is_last;
         int r;
 
-        pthread_mutex_lock(&worker->lock);
+        sink_begin(worker);
         while (sink_next_batch(worker, &batch, &is_last)) {
                 pthread_mutex_unlock(&worker->lock);
                 r = sink_file_put(&worker->file, &batch.bytes, batch.is_end);
@@ -273,6 +308,8 @@ static void *sink_run(void *userdata) {
                 worker->is_full = worker->file.is_full;
                 worker->n_written = worker->file.n_written;
                 worker->n_put++;
+                if (r == 0 && worker->outbox.head)
+                        outbox_put(&worker->outbox, worker->n_written, worker->is_full);
                 sink_settle_copies(worker);
                 sink_keep_spare(worker, &batch.bytes);
                 sink_tell(worker);
@@ -291,6 +328,45 @@ static void *sink_run(void *userdata) {
         return NULL;
 }
 
+/* Batches that lay elsewhere are gone. */
+static void sink_find_batches(SinkWorker *worker) {
+        for (size_t i = 0; i < outbox_n_batches(&worker->outbox); i++) {
+                const OutboxBatch batch = outbox_batch(&worker->outbox, i);
+
+                if (!batch.data)
+                        worker->n_lost +=
+                                batch.n_packets - MIN(batch.n_packets_before, batch.n_packets);
+                worker->batches[worker->n_batches++] = (SinkBatch){
+                        .bytes = { .data = (uint8_t *)batch.data,
+                                   .n = batch.data ? batch.n_bytes : 0,
+                                   .n_allocated = batch.data ? OUTBOX_LENT_BYTES : 0 },
+                        .is_end = batch.is_end,
+                };
+                worker->n_bytes += worker->batches[i].bytes.n;
+        }
+        worker->n_packets = outbox_n_packets(&worker->outbox);
+        worker->has_end = outbox_has_end(&worker->outbox);
+        worker->n_written = outbox_written(&worker->outbox, &worker->is_full);
+}
+
+/* Without memory for it the output goes on without being kept. */
+static int sink_worker_keep(SinkWorker *worker, const OutputOptions *options) {
+        int r;
+
+        if (!options->outbox) {
+                if (options->is_kept && outbox_new(&worker->outbox) < 0)
+                        log_debug("an output would not survive the service: there is no memory");
+        } else {
+                r = outbox_find(&worker->outbox, *options->outbox);
+                if (r < 0)
+                        return r;
+                *options->outbox = -1;
+                sink_find_batches(worker);
+        }
+        worker->file.outbox = worker->outbox.head ? &worker->outbox : NULL;
+        return 0;
+}
+
 static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool is_regular) {
         SinkWorker *worker;
         int r;
@@ -302,7 +378,8 @@ static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool 
         pthread_cond_init(&worker->wake, NULL);
         list_init(&worker->link);
         list_init(&worker->copies);
-        worker->copy_fd = -1;
+        worker->copy_fd = worker->kept_fd = -1;
+        worker->outbox = (Outbox)OUTBOX_INIT;
         worker->user = options->user;
         worker->n_references = 1;
         worker->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -312,6 +389,8 @@ static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool 
                 r = -EMFILE;
         if (r == 0 && !sink_worker_add(worker))
                 r = OUTPUT_E_LIMIT;
+        if (r == 0)
+                r = sink_worker_keep(worker, options);
         if (r) {
                 sink_worker_free(worker);
                 return r;
@@ -416,12 +495,18 @@ static int sink_open(Output **ret,
         return 0;
 }
 
+/* The batch that is being written is in there as well. */
+static bool sink_outbox_is_full(const SinkWorker *worker) {
+        return worker->outbox.head && outbox_n_batches(&worker->outbox) >= OUTBOX_BATCHES_MAX - 1;
+}
+
 static size_t sink_room(Output *output) {
         SinkWorker *worker = output->worker;
         size_t room = 0;
 
         pthread_mutex_lock(&worker->lock);
-        if (worker->n_batches < SINK_BATCHES_MAX && worker->n_bytes < SINK_QUEUE_BYTES_MAX)
+        if (worker->n_batches < SINK_BATCHES_MAX && worker->n_bytes < SINK_QUEUE_BYTES_MAX &&
+            !sink_outbox_is_full(worker))
                 room = SINK_QUEUE_BYTES_MAX - worker->n_bytes;
         pthread_mutex_unlock(&worker->lock);
         return room;
@@ -432,9 +517,33 @@ static void sink_borrow(Output *output, Bytes *ret) {
 
         *ret = (Bytes){};
         pthread_mutex_lock(&worker->lock);
-        if (worker->n_spares > 0)
+        if (worker->outbox.head)
+                ret->data = outbox_borrow(&worker->outbox);
+        if (ret->data) {
+                ret->n_allocated = OUTBOX_LENT_BYTES;
+        } else if (worker->n_spares > 0) {
                 *ret = worker->spares[--worker->n_spares];
+        }
         pthread_mutex_unlock(&worker->lock);
+}
+
+/* What was not read into a cell is small, or a packet that is larger than one. */
+static void sink_push_kept(SinkWorker *worker, Bytes *bytes, bool is_end) {
+        uint8_t *cell = NULL;
+
+        if (!outbox_has(&worker->outbox, bytes->data) && bytes->n <= OUTBOX_LENT_BYTES)
+                cell = outbox_borrow(&worker->outbox);
+        if (cell) {
+                memcpy(cell, bytes->data, bytes->n);
+                free(bytes->data);
+                bytes->data = cell;
+                bytes->n_allocated = OUTBOX_LENT_BYTES;
+        }
+        outbox_push(&worker->outbox,
+                    &(OutboxBatch){ .data = bytes->data,
+                                    .n_bytes = bytes->n,
+                                    .is_end = is_end,
+                                    .n_packets = worker->n_packets });
 }
 
 static int sink_push(Output *output, Bytes *bytes, bool is_end) {
@@ -443,8 +552,10 @@ static int sink_push(Output *output, Bytes *bytes, bool is_end) {
 
         pthread_mutex_lock(&worker->lock);
         r = worker->error;
-        if (r == 0 && worker->n_batches == SINK_BATCHES_MAX)
+        if (r == 0 && (worker->n_batches == SINK_BATCHES_MAX || sink_outbox_is_full(worker)))
                 r = -ENOBUFS;
+        if (r == 0 && worker->outbox.head)
+                sink_push_kept(worker, bytes, is_end);
         if (r == 0) {
                 worker->batches[(worker->first + worker->n_batches++) % SINK_BATCHES_MAX] =
                         (SinkBatch){ .bytes = *bytes, .is_end = is_end };
@@ -515,6 +626,25 @@ SINK_GETTER(bool, sink_is_full, is_full)
 SINK_GETTER(bool, sink_is_done, is_done)
 SINK_GETTER(int, sink_error, error)
 SINK_GETTER(uint64_t, sink_n_written, n_written)
+SINK_GETTER(bool, sink_has_end, has_end)
+SINK_GETTER(uint64_t, sink_n_packets, n_packets)
+SINK_GETTER(uint64_t, sink_n_lost, n_lost)
+
+static void sink_note_packets(Output *output, uint64_t n_packets) {
+        pthread_mutex_lock(&output->worker->lock);
+        output->worker->n_packets = n_packets;
+        pthread_mutex_unlock(&output->worker->lock);
+}
+
+static bool sink_files(Output *output, int *ret_fd, int *ret_outbox) {
+        SinkWorker *worker = output->worker;
+
+        pthread_mutex_lock(&worker->lock);
+        *ret_fd = TAKE_FD(worker->kept_fd);
+        pthread_mutex_unlock(&worker->lock);
+        *ret_outbox = worker->outbox.fd;
+        return *ret_fd >= 0;
+}
 
 static uint64_t sink_n_moved(Output *output) {
         return output->worker->file.n_moved;
@@ -526,6 +656,11 @@ const OutputOps sink_output_ops = {
         .room = sink_room,
         .borrow = sink_borrow,
         .push = sink_push,
+        .note_packets = sink_note_packets,
+        .n_packets = sink_n_packets,
+        .files = sink_files,
+        .has_end = sink_has_end,
+        .n_lost = sink_n_lost,
         .copy = sink_copy,
         .is_full = sink_is_full,
         .finish = sink_finish,

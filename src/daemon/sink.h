@@ -24,6 +24,8 @@ extern const OutputOps sink_output_ops;
 
 /* Whether a thread still writes or hangs, if only in the close of a descriptor that it is done with. */
 bool sinks_have_threads(void);
+/* Until they have ended, or so long: they say how far they have come. */
+void sinks_wait(unsigned ms);
 
 /* To be called once, before the first sink, so that a closed pipe or a full quota is an error rather than a signal
  * that kills the service. */

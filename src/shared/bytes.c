@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "shared/bytes.h"
 
 #define BYTES_FIRST 256
 
+/* What is allocated here never has an odd size. */
+static bool bytes_are_lent(const Bytes *bytes) {
+        return bytes->n_allocated % 2;
+}
+
 void bytes_deinit(Bytes *bytes) {
-        free(bytes->data);
+        if (!bytes_are_lent(bytes))
+                free(bytes->data);
         *bytes = (Bytes){};
 }
 
@@ -20,14 +27,16 @@ int bytes_reserve(Bytes *bytes, size_t n_more) {
         if (n_needed <= bytes->n_allocated)
                 return 0;
 
-        n_allocated = MAX(bytes->n_allocated, (size_t)BYTES_FIRST);
+        n_allocated = MAX(bytes->n_allocated + bytes_are_lent(bytes), (size_t)BYTES_FIRST);
         while (n_allocated < n_needed)
                 if (__builtin_mul_overflow(n_allocated, 2, &n_allocated))
                         return -ENOMEM;
 
-        data = realloc(bytes->data, n_allocated);
+        data = realloc(bytes_are_lent(bytes) ? NULL : bytes->data, n_allocated);
         if (!data)
                 return -ENOMEM;
+        if (bytes_are_lent(bytes))
+                memcpy(data, bytes->data, bytes->n);
         bytes->data = data;
         bytes->n_allocated = n_allocated;
         return 0;

@@ -5,7 +5,7 @@
  * Bytes: a growable byte array
  *
  * Zero-initialised is empty and valid. Growth doubles; nothing shrinks but bytes_clear(), which
- * keeps the memory for the next use.
+ * keeps the memory for the next use. An odd n_allocated: the memory is lent, and is neither moved nor freed.
  */
 
 #include <stddef.h>

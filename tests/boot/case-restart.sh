@@ -61,11 +61,11 @@ ok 'another recording has ended' as alice desktrace record --detach -t 1 -p apps
 ok 'and waits to be read' within 30 is_stopped ended
 ok 'a third one waits for a trigger' as alice desktrace record --detach -c /home/alice/triggered.pbtxt
 ok 'which is sent' within 10 as alice desktrace trigger seen
+n=$(n_stored)
 as alice desktrace record --ring -q -t 600 -n later -p apps -o $later.ring >/dev/null 2>&1 &
 ok 'a fourth one belongs to who has started it' within 20 has_recorded later
-n=$(n_stored)
-ok 'until that is no longer so' detach later
-ok 'and is kept from then on' within 20 has_stored_more_than "$n"
+ok 'and is kept, too' within 20 has_stored_more_than "$n"
+ok 'it is detached' detach later
 killed=$(main_pid desktraced.service)
 before=$(boottime)
 ok 'the service is restarted' systemctl restart desktraced.service

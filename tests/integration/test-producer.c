@@ -8,7 +8,8 @@
  *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it, and sends the trigger "NAME" on SIGUSR1
  *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; lack: so, too, and says so
  *              when it registers; note: records, but not all; brief: ends in the middle of its start; flood: writes
- *              as fast as it can; steady: 500 every millisecond, with shared memory for half a second
+ *              as fast as it can; steady: 500 every millisecond, with shared memory for half a second; counting: one
+ *              every millisecond, and goes on counting when it is started again
  */
 
 #include <assert.h>
@@ -79,6 +80,16 @@ static void write_steadily(Run *self, dt_writer *writer, unsigned number) {
         }
 }
 
+/* No two instances at a time. */
+static void count(const Run *self, dt_writer *writer) {
+        static unsigned last;
+
+        while (!self->is_stopping) {
+                write_packet(writer, ++last);
+                usleep(1000);
+        }
+}
+
 static void *run(void *userdata) {
         const bool is_flood = streq(behaviour, "flood");
         Run *self = userdata;
@@ -87,7 +98,9 @@ static void *run(void *userdata) {
 
         if (dt_writer_new(&writer, self->instance, DT_FULL_DROP) < 0)
                 return NULL;
-        while (number < PACKETS_AT_START)
+        if (streq(behaviour, "counting"))
+                count(self, writer);
+        while (number < PACKETS_AT_START && !streq(behaviour, "counting"))
                 write_packet(writer, ++number);
         dt_writer_flush(writer);
         if (streq(behaviour, "steady"))

@@ -94,7 +94,13 @@ ALLOWED = {
     "keep/kept-state.c": {
         call: "a memfd of the service's own" for call in ("fd_close", "fd_closep", "fd_check_sealed_memfd")
     },
-    "keeper.c": {"fd_close": "what systemd kept for the service, and that is memfds"},
+    "keep/outbox.c": {
+        call: "a memfd of the service's own" for call in ("fd_close", "fd_closep", "fd_check_sealed_memfd")
+    },
+    "keeper.c": {
+        "fd_close": "what systemd keeps: memfds, and outputs of which sink-kept.c says that nobody waits",
+        "fstat": "of an output of which sink-kept.c says so",
+    },
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": "sockets of its own: one to listen on, one to see whether somebody does"},
     "listeners.c": {"fcntl": LISTENED, "fd_close": LISTENED, "fd_closep": LISTENED},
@@ -109,6 +115,7 @@ ALLOWED = {
         call: SINK
         for call in ("write", "poll", "close", "fstat", "ftruncate", "fcntl", "lseek", "pread", "fdatasync", "fd_close")
     },
+    "sink-kept.c": {"fstatfs": SINK},
     "sink.c": {"fd_close": SINK, "write": OWN, "read": OWN, "fcntl": KERNEL},
     "owner/permission.c": {"fd_close": "a pidfd of the kernel's own"},
     "socket/link/port-dispatch.c": {"recvmsg": DONTWAIT},

@@ -26,7 +26,7 @@
 #include "smb/smb.h"
 
 #define BUFFER_INDEX_MAGIC  UINT64_C(0x7865646e69205444) /* "DT index" */
-#define BUFFER_INDEX_LAYOUT 1
+#define BUFFER_INDEX_LAYOUT 2
 
 /* Payloads begin 16 bytes into a cache line, as they do in shared memory of one chunk a page:
  * copying is up to twice as fast when both sides lie alike. */

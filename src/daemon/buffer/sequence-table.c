@@ -278,3 +278,7 @@ int sequence_table_retire(SequenceTable *table) {
         sequence_table_all_gone(table);
         return table->n_allocated == 0 ? 0 : sequence_table_resize(table, table->n_allocated);
 }
+
+uint64_t sequence_table_number_before(uint64_t producer_id) {
+        return producer_id % GENERATION;
+}

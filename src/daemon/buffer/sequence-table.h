@@ -59,6 +59,7 @@ void sequence_table_all_gone(SequenceTable *table);
 
 /* Marks all as gone, and gives their producers numbers that no producer has. */
 int sequence_table_retire(SequenceTable *table);
+uint64_t sequence_table_number_before(uint64_t producer_id);
 
 /* Forgets what the next packets would have said was lost. */
 void sequence_table_forgive(SequenceTable *table);

@@ -112,6 +112,7 @@ int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_fro
         clone->index->stats = buffer->index->stats;
         clone->index->stats.bytes_read = 0;
         clone->index->stats.chunks_read = 0;
+        clone->index->stats.packets_read = 0;
         clone->index->stats.readaheads_succeeded = 0;
         clone->index->stats.readaheads_failed = 0;
         if (keep_from > 0)

@@ -164,6 +164,7 @@ static int trace_buffer_emit(TraceBuffer *buffer,
 
         trace_buffer_consume(buffer, first, fragment->n_outer);
         r = sequence_emit(sequence, packet);
+        buffer->index->stats.packets_read += r == 0;
         if (r == 0 && first->n_consumed == first->n_payload &&
             !trace_buffer_keeps(buffer, sequence, first))
                 trace_buffer_finish_first(buffer, sequence);

@@ -538,6 +538,10 @@ int trace_buffer_retire_producers(TraceBuffer *buffer) {
         return sequence_table_retire(&buffer->sequences);
 }
 
+uint64_t trace_buffer_number_before(uint64_t producer_id) {
+        return sequence_table_number_before(producer_id);
+}
+
 uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer) {
         return buffer->n_unread;
 }

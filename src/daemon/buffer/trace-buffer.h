@@ -111,7 +111,8 @@ typedef struct TraceBufferStats {
         uint64_t trace_writer_packet_loss;
         uint64_t padding_bytes_written; /* left over at segment ends */
         uint64_t padding_bytes_cleared; /* of those, in segments that were used again */
-        uint64_t readaheads_succeeded;  /* packets put together from several chunks */
+        uint64_t packets_read;
+        uint64_t readaheads_succeeded; /* packets put together from several chunks */
         uint64_t
                 readaheads_failed; /* tries that found that something is missing, yet or for good */
 } TraceBufferStats;
@@ -228,6 +229,8 @@ void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
 /* Of an adopted buffer: all who wrote to it are gone, and their numbers may be those of others from now on. 0 or
  * -ENOMEM. */
 int trace_buffer_retire_producers(TraceBuffer *buffer);
+/* The number that a producer had before it was retired, if it was. */
+uint64_t trace_buffer_number_before(uint64_t producer_id);
 
 /* A pass begins at the oldest chunk; paused sequences are tried again. Chunks may be put in during
  * a pass. */

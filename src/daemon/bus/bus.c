@@ -26,6 +26,7 @@
 #include "bus/producer/producer-call.h"
 #include "bus/session/bus-buffer.h"
 #include "bus/session/bus-session-object.h"
+#include "bus/session/bus-session-owner.h"
 #include "bus/session/bus-session-signals.h"
 #include "bus/session/bus-session-work.h"
 #include "shared/names.h"
@@ -156,9 +157,21 @@ static int on_known(Bus *bus, const char *name, const Identity *identity, sd_bus
                                      "the service has too many connections, or this user has %d "
                                      "(SERVICE_CONNECTIONS_PER_USER_MAX); close some, or try later",
                                      SERVICE_CONNECTIONS_PER_USER_MAX);
-        return r < 0 ? sd_bus_error_set_errnof(
-                               error, r, "cannot identify the caller: %s", strerror(-r))
-                     : 0;
+        if (r < 0)
+                return sd_bus_error_set_errnof(
+                        error, r, "cannot identify the caller: %s", strerror(-r));
+        bus_owners_came(bus, client);
+        return 0;
+}
+
+void bus_find_owners(Bus *bus) {
+        const BusSession *session;
+
+        if (!bus->message_bus)
+                return;
+        list_for_each (session, &bus->sessions.all, owned.link)
+                if (session->awaited.until > 0 && session->awaited.name[0])
+                        (void)bus_identity_ask_for(bus, session->awaited.name, on_known);
 }
 
 static bool is_property_set(sd_bus_message *message) {
@@ -284,6 +297,7 @@ uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
         deadline = MIN(deadline, bus_turns_deadline(bus, now));
         deadline = MIN(deadline, bus_parked_deadline(bus));
         deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
+        deadline = MIN(deadline, bus_owners_deadline(bus));
         return MIN(deadline, owned_sessions_deadline(&bus->sessions));
 }
 
@@ -301,6 +315,7 @@ void bus_tick(Bus *bus, uint64_t now) {
                         bus_session_signal_counters(session);
                 }
         }
+        bus_owners_tick(bus, now);
         owned_sessions_tick(&bus->sessions, now);
 }
 

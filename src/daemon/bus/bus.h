@@ -29,6 +29,9 @@ int bus_release_name(Bus *bus);
 /* Serves the objects on a connected socket, point to point. Always takes the descriptor over. */
 int bus_accept(Bus *bus, int fd);
 
+/* Looks for the connections that the sessions of the process before belonged to. */
+void bus_find_owners(Bus *bus);
+
 /* Whether the process has to stay: something would end with it. */
 bool bus_is_busy(const Bus *bus);
 

@@ -20,6 +20,8 @@ typedef struct SessionFormer {
         uint64_t left_at;    /* the last that is known of the service that is gone */
         FormerBuffer *buffers;
         size_t n_buffers; /* as many as the config has */
+        uint64_t
+                n_packets_out; /* that have come out of the buffers to where they are written; of one with an output */
         const void *past; /* as session_put_past() has written it; empty: it was recording */
         size_t n_past;
 } SessionFormer;

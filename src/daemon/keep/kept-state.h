@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KEPT_OWNER_MAX 255
+
 typedef struct KeptSession {
         uint64_t id;
         uint64_t uuid[2];
@@ -21,6 +23,8 @@ typedef struct KeptSession {
         uint32_t uid, pid; /* of the owner */
         uint32_t scope;
         uint32_t is_public, is_partial, allows_missing;
+        uint32_t detached, has_output;
+        char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, of one that is not detached */
         uint32_t n_buffers;
         uint32_t n_config; /* bytes */
         uint32_t n_past;   /* bytes behind these: what the core says of it */

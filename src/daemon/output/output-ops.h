@@ -33,6 +33,8 @@ typedef struct OutputOptions {
         Compression compression; /* one of OutputOps.codecs, or none */
         bool syncs;              /* a file's data is on its medium before more is written */
         uint64_t max_bytes;      /* of what is written; 0: as it comes */
+        bool is_kept;            /* another process can go on with it, once `files` says so */
+        int *outbox; /* of the process before, which is gone on with: taken over (-1) on success only; or NULL */
 } OutputOptions;
 
 typedef struct OutputOps {
@@ -58,6 +60,20 @@ typedef struct OutputOps {
          * A synchronisation marker at the front of them is never compressed. `is_end`: written behind a full file, in
          * what max_bytes keeps back for it. */
         int (*push)(Output *output, Bytes *bytes, bool is_end);
+
+        /* How many packets have been read for all that is pushed, with the next batch. */
+        void (*note_packets)(Output *output, uint64_t n_packets);
+        uint64_t (*n_packets)(Output *output); /* as noted last, if only by the process before */
+
+        /* What another process needs to go on with it, once it is known that neither can make anybody wait who closes
+         * it; false: not yet, or never. *ret_fd is for the caller to close, *ret_outbox is not. */
+        bool (*files)(Output *output, int *ret_fd, int *ret_outbox);
+
+        /* The end was pushed, if only by the process before. */
+        bool (*has_end)(Output *output);
+
+        /* How many packets the process before had pushed that are lost. */
+        uint64_t (*n_lost)(Output *output);
 
         /* max_bytes would have been passed: nothing more is written but what is_end. */
         bool (*is_full)(Output *output);

@@ -105,6 +105,31 @@ int session_stream_open(SessionStream *output,
         return output_open(output, &options, fd, ret_why);
 }
 
+int session_stream_open_kept(SessionStream *output,
+                             uid_t user,
+                             const Config *config,
+                             int *fd,
+                             int *outbox,
+                             const char **ret_why) {
+        OutputOptions options = output_options(output, user, config->pb);
+
+        options.max_bytes = config->pb->max_file_size_bytes;
+        options.is_kept = true;
+        options.outbox = *outbox >= 0 ? outbox : NULL;
+        return output_open(output, &options, fd, ret_why);
+}
+
+void session_stream_go_on(SessionStream *output) {
+        output->is_full = output->pump->ops->has_end(output->output);
+        session_stream_due(output);
+}
+
+uint64_t session_stream_n_packets(const SessionStream *output) {
+        const OutputOps *ops = output->pump->ops;
+
+        return ops->n_packets(output->output) - ops->n_lost(output->output);
+}
+
 int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why) {
         const OutputOptions options =
                 output_options(output, user, session_config(output->session)->pb);
@@ -143,7 +168,9 @@ void session_stream_due(SessionStream *output) {
 
 static int output_move_batch(SessionStream *output, size_t room) {
         const OutputOps *ops = output->pump->ops;
+        const uint64_t n_before = session_n_packets_read(output->session);
         _cleanup_(bytes_deinit) Bytes bytes = {};
+        uint64_t n_packets;
         bool more = false;
         int r;
 
@@ -156,7 +183,11 @@ static int output_move_batch(SessionStream *output, size_t room) {
         if (r)
                 return error_fold(r);
         output->is_due = more;
-        return bytes.n > 0 ? ops->push(output->output, &bytes, output->is_full) : 0;
+        n_packets = session_n_packets_read(output->session);
+        if (bytes.n == 0 && n_packets == n_before)
+                return 0;
+        ops->note_packets(output->output, n_packets);
+        return ops->push(output->output, &bytes, output->is_full);
 }
 
 /* A full output calls back, and the session is queued again then. */

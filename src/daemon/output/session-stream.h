@@ -73,6 +73,19 @@ int session_stream_open(SessionStream *output,
                         const Config *config,
                         int *fd,
                         const char **ret_why);
+/* The same for a session that another process can go on with, and in that process: what the first one had not written
+ * comes before anything else. `outbox` is -1 in the first one, and is taken over as fd is. */
+int session_stream_open_kept(SessionStream *output,
+                             uid_t user,
+                             const Config *config,
+                             int *fd,
+                             int *outbox,
+                             const char **ret_why);
+/* The session is there again, and goes on with what is due. */
+void session_stream_go_on(SessionStream *output);
+/* How many packets had been read for what is written, or is there to be written. */
+uint64_t session_stream_n_packets(const SessionStream *output);
+
 /* For what the session holds now: of one that has no output of its own. */
 int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why);
 void session_stream_close(SessionStream *output);

@@ -84,7 +84,8 @@ uint64_t owned_session_deadline(const OwnedSession *session) {
 }
 
 void owned_session_leave(OwnedSession *session) {
-        if (!session_options(session->session)->has_output || owned_session_is_finished(session)) {
+        if (session->is_leaving || !session_options(session->session)->has_output ||
+            owned_session_is_finished(session)) {
                 session->sessions->ops->free(session);
                 return;
         }
@@ -190,7 +191,7 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         OwnedSession *session;
 
         list_for_each (session, &sessions->all, link) {
-                if (session_can_be_left(session->session)) {
+                if (session->is_kept) {
                         owned_session_flush_to_leave(session);
                         continue;
                 }
@@ -205,6 +206,8 @@ static bool owned_session_is_ready(const OwnedSession *session) {
 
         if (!session->is_leaving)
                 return owned_session_is_finished(session);
+        if (session_stream_is_read(&session->stream) && !session_stream_is_done(&session->stream))
+                return false;
         return session->is_ready_to_leave && state != SESSION_FLUSHING && state != SESSION_STOPPING;
 }
 

@@ -59,6 +59,8 @@ struct OwnedSession {
         bool is_snapshot; /* a trigger asked for it, and nobody has fetched it yet */
         bool is_finished; /* owned_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
+        bool is_kept;           /* for the process that comes after this one */
+        bool cannot_be_kept;    /* as long as it lives */
         bool is_leaving;        /* this process ends, and another goes on with it: */
         bool is_ready_to_leave; /* all that was recorded is in its buffers */
         List link;              /* sessions->all */

@@ -48,16 +48,22 @@ int owned_start_check(OwnedStart *start,
         return r;
 }
 
+static int owned_start_open(OwnedStart *start, OwnedSession *session, const char **ret_why) {
+        int none = -1;
+
+        if (!start->options.is_kept)
+                return session_stream_open(
+                        &session->stream, start->user, start->config, &start->output_fd, ret_why);
+        return session_stream_open_kept(
+                &session->stream, start->user, start->config, &start->output_fd, &none, ret_why);
+}
+
 int owned_start_make(OwnedStart *start, OwnedSession *session, OwnedStartError *error) {
         int r;
 
         *error = (OwnedStartError){};
         if (start->options.has_output) {
-                r = session_stream_open(&session->stream,
-                                        start->user,
-                                        start->config,
-                                        &start->output_fd,
-                                        &error->why);
+                r = owned_start_open(start, session, &error->why);
                 error->is_output = r != 0;
                 if (r)
                         return r;

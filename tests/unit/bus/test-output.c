@@ -39,7 +39,7 @@ struct Output {
         uint64_t full_after; /* batches */
         size_t n_batches, n_end_batches, n_behind_full;
         Bytes written;
-        uint64_t n_moved;
+        uint64_t n_moved, n_packets;
         int error, given_up;
         bool is_full, is_finished, is_slow; /* the last: never done by itself */
 };
@@ -125,6 +125,11 @@ static void fake_give_up(Output *output, int error) {
         output->given_up = output->error = error;
 }
 
+static void fake_note_packets(Output *output, uint64_t n_packets) {
+        ck_assert_uint_ge(n_packets, output->n_packets);
+        output->n_packets = n_packets;
+}
+
 static Output *fake_close(Output *output) {
         return NULL;
 }
@@ -135,6 +140,7 @@ static const OutputOps fake_ops = {
         .room = fake_room,
         .borrow = fake_borrow,
         .push = fake_push,
+        .note_packets = fake_note_packets,
         .is_full = fake_is_full,
         .finish = fake_finish,
         .is_done = fake_is_done,

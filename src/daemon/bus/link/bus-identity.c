@@ -219,6 +219,12 @@ int bus_identity_ask(Bus *bus,
         return r < 0 ? refuse(error, r) : 1;
 }
 
+int bus_identity_ask_for(Bus *bus, const char *name, BusIdentityKnown known) {
+        Unknown *unknown = unknown_find(bus, name);
+
+        return unknown ? 0 : unknown_new(&unknown, bus, name, known);
+}
+
 void bus_identities_deinit(Bus *bus) {
         Unknown *unknown;
 

@@ -29,5 +29,8 @@ int bus_identity_ask(Bus *bus,
                      BusIdentityKnown known,
                      sd_bus_error *error);
 
+/* Asks about a peer that has not called yet. 0 or a negative errno. */
+int bus_identity_ask_for(Bus *bus, const char *name, BusIdentityKnown known);
+
 /* Drops all questions, and the messages that wait for them. */
 void bus_identities_deinit(Bus *bus);

@@ -80,7 +80,7 @@ struct Bus {
         sd_bus *message_bus; /* NULL in a standalone instance */
         const Guard *guards; /* of the configuration */
         size_t n_guards;
-        bool keeps;     /* detached sessions are kept for the process that comes after this one */
+        bool keeps;     /* sessions are kept for the process that comes after this one */
         bool is_shared; /* the system bus: its users must not see each other, and polkit is there */
 
         struct BusLine *line; /* to the message bus; NULL: no bus, or no longer used */

@@ -14,6 +14,15 @@
 #include "core/session.h"
 #include "owner/owned-session.h"
 
+#define BUS_OWNER_NAME_MAX 255
+#define BUS_OWNER_AWAIT_NS (UINT64_C(10) * 1000000000)
+
+/* Whose it was in the process before this one: that connection may still be there. */
+typedef struct BusOwner {
+        char name[BUS_OWNER_NAME_MAX + 1]; /* on the message bus; "": it was on a socket */
+        uint64_t until;                    /* when it is given up; 0: nobody is awaited */
+} BusOwner;
+
 struct BusSession {
         OwnedSession
                 owned; /* its stream belongs to StartSession(), or to ReadInto() while that call lasts */
@@ -21,7 +30,8 @@ struct BusSession {
         bool is_partial; /* records although a data source has failed to start */
         bool is_announced;
         bool is_public; /* signals are broadcast, rather than sent to those who may see it and have called */
-        Client *owner; /* NULL: detached, or on its way out */
+        Client *owner; /* NULL: detached, awaited, or on its way out */
+        BusOwner awaited;
         char *path;
         BusBuffer *buffers; /* one for each of the session */
         size_t n_buffers;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Attach() and Detach(): whose connection a session ends with, if any
+ * Attach() and Detach(): whose connection a session ends with, if any; and that one comes back to it
  */
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "bus/link/request.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
 #include "bus/permission/bus-ask.h"
 #include "bus/session/bus-session-owner.h"
+#include "bus/session/bus-session.h"
 #include "core/model/policy.h"
 #include "owner/permission.h"
+#include "shared/log-user.h"
 
 /* A Detach() that waits for polkit. The session may be freed meanwhile, so it is remembered by its number. */
 typedef struct DetachRequest {
@@ -58,6 +62,7 @@ int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *err
                                      BUS_ERROR_WRONG_STATE,
                                      "cannot attach: the session's owner has disconnected, and the "
                                      "session is being freed");
+        session->awaited.until = 0;
         if (session->owner != client) {
                 list_unlink(&session->owner_link);
                 list_append(&client->sessions, &session->owner_link);
@@ -149,4 +154,66 @@ int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *err
                 return detach_ask(session, needs, message, error);
         bus_session_set_detached(session, true);
         return sd_bus_reply_method_return(message, "");
+}
+
+/*
+ * Owners of the process before
+ */
+
+void bus_session_await(BusSession *session, const char *name) {
+        snprintf(session->awaited.name, sizeof(session->awaited.name), "%s", name);
+        session->awaited.until = bus_now(session->bus) + BUS_OWNER_AWAIT_NS;
+}
+
+const char *bus_session_owner_name(const BusSession *session) {
+        if (session->owner)
+                return session->owner->name ?: "";
+        return session->awaited.name;
+}
+
+static bool bus_session_awaits(const BusSession *session, const Client *client) {
+        const Identity *owner;
+
+        if (session->awaited.until == 0 || !client->name ||
+            !streq(session->awaited.name, client->name))
+                return false;
+        owner = &session_options(session->owned.session)->owner;
+        return owner->uid == client->identity.uid && owner->pid == client->identity.pid;
+}
+
+void bus_owners_came(Bus *bus, Client *client) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions.all, owned.link) {
+                if (!bus_session_awaits(session, client))
+                        continue;
+                session->awaited.until = 0;
+                session->owner = client;
+                list_append(&client->sessions, &session->owner_link);
+        }
+}
+
+uint64_t bus_owners_deadline(const Bus *bus) {
+        const BusSession *session;
+        uint64_t deadline = UINT64_MAX;
+
+        list_for_each (session, &bus->sessions.all, owned.link)
+                if (session->awaited.until > 0)
+                        deadline = MIN(deadline, session->awaited.until);
+        return deadline;
+}
+
+void bus_owners_tick(Bus *bus, uint64_t now) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions.all, owned.link) {
+                if (session->awaited.until == 0 || session->awaited.until > now)
+                        continue;
+                session->awaited.until = 0;
+                log_user(session_options(session->owned.session)->owner.uid,
+                         LOG_NOTICE,
+                         "session %" PRIu64 ": its owner has not come back",
+                         session_id(session->owned.session));
+                bus_session_owner_gone(session);
+        }
 }

@@ -167,7 +167,7 @@ static BusSession *of(const OwnedSession *owned) {
 }
 
 static bool on_has_owner(const OwnedSession *owned) {
-        return of(owned)->owner;
+        return of(owned)->owner || of(owned)->awaited.until > 0;
 }
 
 static bool on_is_awaited(const OwnedSession *owned) {

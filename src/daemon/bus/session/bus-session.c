@@ -75,13 +75,26 @@ static void session_refuse_waiters(BusSession *session) {
         }
 }
 
+/* The callers hear that the service is gone, and ask the next process. */
+static void session_drop_waiters(BusSession *session) {
+        SessionWaiter *waiter;
+
+        list_for_each (waiter, &session->waiters, link) {
+                session_waiter_forget(waiter);
+                session_waiter_free(waiter);
+        }
+}
+
 BusSession *bus_session_free(BusSession *session) {
         if (!session)
                 return NULL;
 
-        if (session->is_announced)
+        if (session->is_announced && !session->owned.is_leaving)
                 bus_emit_session_removed(session);
-        session_refuse_waiters(session);
+        if (session->owned.is_leaving)
+                session_drop_waiters(session);
+        else
+                session_refuse_waiters(session);
         assert(list_is_empty(&session->waiters));
         owned_session_deinit(&session->owned);
         list_unlink(&session->owner_link);

@@ -174,7 +174,7 @@ static int start_read(StartRequest *start,
         owned->options = (SessionOptions){
                 .has_output = owned->output_fd >= 0,
                 .detached = options.detach,
-                .is_kept = options.detach && owned->output_fd < 0 && start->client->bus->keeps,
+                .is_kept = start->client->bus->keeps,
                 .snapshot_before_ns = (uint64_t)options.snapshot_before_ms * 1000000,
         };
         return 0;

@@ -10,6 +10,7 @@
 #include "core/model/service.h"
 #include "core/model/session-notes.h"
 #include "core/model/session.h"
+#include "core/readout/session-stats.h"
 #include "wire/wire-reader.h"
 
 #define PAST_SEQUENCES_MAX (UINT32_MAX / 2) /* given by all processes before */
@@ -29,6 +30,19 @@ enum {
         PAST_CHANGE,
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
+        PAST_READ_ON = 32, /* those behind it are of the read-out */
+        PAST_SEQUENCES,
+        PAST_SAID_PREAMBLE,
+        PAST_SAID_CHANGE,
+        PAST_N_NOTES_SAID,
+        PAST_N_WRITERS_SAID,
+        PAST_IS_FINISHED,
+        PAST_IS_FULL,
+        PAST_N_INVALID,
+        PAST_N_BYTES,
+        PAST_PRODUCERS_DROPPED,
+        PAST_CHUNKS_DISCARDED,
+        PAST_PATCHES_DISCARDED,
 };
 
 enum {
@@ -69,6 +83,15 @@ uint64_t session_past_revision(const Session *session) {
                 session->n_notes,
                 session->reader.sequences.n,
                 (uintptr_t)session->change,
+                session->reader.said_preamble,
+                session->reader.said_change,
+                session->reader.n_notes_said,
+                session->reader.n_writers_said,
+                session->reader.is_finished,
+                session->reader.is_full,
+                session->reader.n_invalid,
+                session->producers_dropped,
+                session->chunks_discarded,
         };
         uint64_t revision = UINT64_C(0xcbf29ce484222325);
 
@@ -120,6 +143,31 @@ static void put_note(WireWriter *writer, const SourceNote *note) {
         wire_end(writer, begin);
 }
 
+/* What was said once is not said again. */
+static int put_reader(WireWriter *writer, const Session *session) {
+        const SessionReader *reader = &session->reader;
+        _cleanup_(bytes_deinit) Bytes sequences = {};
+        int r;
+
+        r = sequence_ids_put(&reader->sequences, &sequences);
+        if (r < 0)
+                return r;
+        if (sequences.n > 0)
+                wire_put_bytes(writer, PAST_SEQUENCES, sequences.data, sequences.n);
+        wire_put_bool(writer, PAST_SAID_PREAMBLE, reader->said_preamble);
+        wire_put_bool(writer, PAST_SAID_CHANGE, reader->said_change);
+        wire_put_uint(writer, PAST_N_NOTES_SAID, reader->n_notes_said);
+        wire_put_uint(writer, PAST_N_WRITERS_SAID, reader->n_writers_said);
+        wire_put_bool(writer, PAST_IS_FINISHED, reader->is_finished);
+        wire_put_bool(writer, PAST_IS_FULL, reader->is_full);
+        wire_put_uint(writer, PAST_N_INVALID, reader->n_invalid);
+        wire_put_uint(writer, PAST_N_BYTES, reader->n_bytes);
+        wire_put_uint(writer, PAST_PRODUCERS_DROPPED, session_producers_dropped(session));
+        wire_put_uint(writer, PAST_CHUNKS_DISCARDED, session->chunks_discarded);
+        wire_put_uint(writer, PAST_PATCHES_DISCARDED, session->patches_discarded);
+        return 0;
+}
+
 int session_put_past(const Session *session, Bytes *out) {
         const size_t before = out->n;
         const SourceNote *note;
@@ -135,6 +183,9 @@ int session_put_past(const Session *session, Bytes *out) {
         wire_put_uint(&writer,
                       PAST_N_SEQUENCES,
                       session->reader.sequences.n_before + session->reader.sequences.n);
+        r = put_reader(&writer, session);
+        if (r < 0)
+                return r;
         put_triggers(&writer, session);
         list_for_each (note, &session->notes, link)
                 put_note(&writer, note);
@@ -302,7 +353,60 @@ static void past_take_change(SessionPast *past, const WireField *field) {
         }
 }
 
+static void past_take_sequences(SessionPast *past, const WireField *field) {
+        if (field->type == WIRE_BYTES) {
+                past->sequences = field->data;
+                past->n_sequences = field->n_bytes;
+        }
+}
+
+static void session_take_reader(Session *session, SessionPast *past, const WireField *field) {
+        SessionReader *reader = &session->reader;
+
+        switch (field->number) {
+        case PAST_SEQUENCES:
+                past_take_sequences(past, field);
+                break;
+        case PAST_SAID_PREAMBLE:
+                reader->said_preamble = field->value > 0;
+                break;
+        case PAST_SAID_CHANGE:
+                reader->said_change = field->value > 0;
+                break;
+        case PAST_N_NOTES_SAID:
+                reader->n_notes_said = (size_t)MIN(field->value, (uint64_t)SESSION_NOTES_MAX);
+                break;
+        case PAST_IS_FINISHED:
+                reader->is_finished = field->value > 0;
+                break;
+        case PAST_IS_FULL:
+                reader->is_full = field->value > 0;
+                break;
+        case PAST_N_INVALID:
+                reader->n_invalid = field->value;
+                break;
+        case PAST_N_BYTES:
+                reader->n_bytes = field->value;
+                break;
+        case PAST_PRODUCERS_DROPPED:
+                session->producers_dropped = field->value;
+                break;
+        case PAST_CHUNKS_DISCARDED:
+                session->chunks_discarded = field->value;
+                break;
+        case PAST_PATCHES_DISCARDED:
+                session->patches_discarded = field->value;
+                break;
+        default:
+                break;
+        }
+}
+
 static int session_take_field(Session *session, SessionPast *past, const WireField *field) {
+        if (field->number > PAST_READ_ON) {
+                session_take_reader(session, past, field);
+                return 0;
+        }
         switch (field->number) {
         case PAST_STATE:
                 if (field->value >= _SESSION_STATE_N)
@@ -372,4 +476,37 @@ int session_take_past(Session *session, SessionPast *ret, const void *data, size
                         return r;
         }
         return r;
+}
+
+/* A producer that was retired has another number than the one under which its packets were read. */
+static int
+session_take_sequence(Session *session, const SequenceIds *before, const ChunkOrigin *writer) {
+        uint32_t sequence = sequence_ids_find(before, writer->producer_id, writer->writer_id);
+
+        if (sequence == 0)
+                sequence = sequence_ids_find(
+                        before, trace_buffer_number_before(writer->producer_id), writer->writer_id);
+        if (sequence == 0)
+                return 0;
+        return sequence_ids_set(
+                &session->reader.sequences, writer->producer_id, writer->writer_id, sequence);
+}
+
+int session_take_sequences(Session *session, const SessionPast *past) {
+        SequenceIds before = {}, *ids = &session->reader.sequences;
+        int r;
+
+        r = sequence_ids_take(&before, past->sequences, past->n_sequences);
+        for (size_t i = 0; r == 0 && i < session->n_buffers; i++) {
+                WriterCursor cursor = {};
+                WriterStats writer;
+
+                while (r == 0 &&
+                       trace_buffer_next_writer(session->buffers[i].buffer, &cursor, &writer))
+                        r = session_take_sequence(session, &before, &writer.origin);
+        }
+        sequence_ids_deinit(&before);
+        /* New ones come behind all that were ever given. */
+        ids->n_before -= (uint32_t)MIN((size_t)ids->n_before, ids->n);
+        return r > 0 ? -EBADMSG : r;
 }

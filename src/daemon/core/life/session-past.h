@@ -22,6 +22,8 @@ typedef struct SessionPast {
         char stop_reason[SESSION_STOP_REASON_BYTES];
         const uint8_t *change; /* config, within the bytes; NULL: it was not changed */
         size_t n_change;
+        const uint8_t *sequences; /* likewise: see session_take_sequences() */
+        size_t n_sequences;
 } SessionPast;
 
 /* Another number whenever session_put_past() would say something else. */
@@ -32,3 +34,6 @@ int session_put_past(const Session *session, Bytes *out);
 /* Into a session that has its config, but no past yet. Without bytes: that it was recording. 0, -EBADMSG, which leaves
  * what was read so far, or -ENOMEM. */
 int session_take_past(Session *session, SessionPast *ret, const void *data, size_t n_bytes);
+/* Once it has its buffers, and their producers have the numbers that they keep: whose packets are still in there stays
+ * the sequence that it was. 0, -EBADMSG or -ENOMEM. */
+int session_take_sequences(Session *session, const SessionPast *past);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/model/quota.h"
+#include "shared/bytes.h"
 
 typedef struct SequenceIdsSlot {
         uint64_t key;
@@ -38,4 +39,13 @@ int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id,
 /* Into an empty one, which may be charged for as much already: 0, -EDQUOT or -ENOMEM. */
 int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from);
 uint64_t sequence_ids_bytes(const SequenceIds *ids);
+
+/* As bytes for the process that comes after this one, SEQUENCE_IDS_ENTRY_BYTES each, and from them into an empty one.
+ * 0, SEQUENCE_IDS_E_LIMIT, -EBADMSG or -ENOMEM. */
+#define SEQUENCE_IDS_ENTRY_BYTES 12
+int sequence_ids_put(const SequenceIds *ids, Bytes *out);
+int sequence_ids_take(SequenceIds *ids, const uint8_t *data, size_t n_bytes);
+/* A number that was given to a writer before. 0: none was. */
+uint32_t sequence_ids_find(const SequenceIds *ids, uint64_t producer_id, uint16_t writer_id);
+int sequence_ids_set(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id, uint32_t sequence);
 void sequence_ids_deinit(SequenceIds *ids);

@@ -54,9 +54,9 @@ static void session_take_note(Session *session, uint64_t ns, uid_t user, const N
         TAKE(note);
 }
 
-void session_note_away(Session *session, uint64_t from, uint64_t until) {
+void session_note_away(Session *session, uint64_t from, uint64_t until, uint64_t n_lost) {
         const ServiceInfo *service = &session->service->info;
-        char text[160];
+        char text[200];
         const NoteInfo info = {
                 .source = "desktraced",
                 .producer = "desktraced",
@@ -64,12 +64,21 @@ void session_note_away(Session *session, uint64_t from, uint64_t until) {
                 .identity = { .uid = service->uid, .pid = service->pid },
         };
 
-        snprintf(text,
-                 sizeof(text),
-                 N_("the service was away from %.3f s to %.3f s after boot: what happened in "
-                    "between is not recorded"),
-                 (double)from / 1e9,
-                 (double)until / 1e9);
+        if (n_lost == 0)
+                snprintf(text,
+                         sizeof(text),
+                         N_("the service was away from %.3f s to %.3f s after boot: what happened "
+                            "in between is not recorded"),
+                         (double)from / 1e9,
+                         (double)until / 1e9);
+        else
+                snprintf(text,
+                         sizeof(text),
+                         N_("the service was away from %.3f s to %.3f s after boot: what happened "
+                            "in between is not recorded, and %llu packets from before are lost"),
+                         (double)from / 1e9,
+                         (double)until / 1e9,
+                         (unsigned long long)n_lost);
         session_take_note(session, until, service->uid, &info);
 }
 

@@ -393,3 +393,11 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
         *ret_more = reader->in_pass || (session->state == SESSION_STOPPED && !reader->is_finished);
         return 0;
 }
+
+uint64_t session_n_packets_read(const Session *session) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < session->n_buffers; i++)
+                n += trace_buffer_stats(session->buffers[i].buffer)->packets_read;
+        return n;
+}

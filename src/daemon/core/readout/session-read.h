@@ -12,3 +12,6 @@
  * there now. Service packets (§ docs/ARCHITECTURE.md) come first; a synchronisation marker is always the first packet
  * of a read. A stopped session is read to its end when *ret_more is false. */
 int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now);
+
+/* How many packets of producers were read so far, by this process and those before. */
+uint64_t session_n_packets_read(const Session *session);

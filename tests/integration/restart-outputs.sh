@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Recordings that are written while they are made go on in the next process of the service, however the one before has
+# ended: nothing is in a file twice, nothing is torn, and the command that records stays. Nobody needs to be told.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+check() { "$TRACE_CHECK" "$@"; }
+service_pid() { cat "$tmp/manager/pid"; }
+n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
+is_ready() { [ "$(n_ready)" -ge "$1" ]; }
+is_stored() { grep -qE -- "$1" "$tmp/manager/stored"; }
+not() { ! "$@"; }
+
+# ends SIGNAL [PID]: the service gets it, and the next one is there
+ends() {
+        local n
+        n=$(n_ready)
+        kill "-$1" "$(service_pid)"
+        eventually is_ready $((n + 1))
+}
+
+# config FILE TEXT...: of the producer that counts, streaming ten times a second
+config() {
+        {
+                echo 'buffers { size_kb: 4096 } write_into_file: true file_write_period_ms: 100'
+                echo 'data_sources { config { name: "org.example.count" } }'
+                printf '%s\n' "${@:2}"
+        } >"$1"
+}
+
+# recording NAME OPTIONS...: in the background, until it is one whose output is kept; its pid is in $client
+recording() {
+        local n
+        n=$(grep -c -- '-o0' "$tmp/manager/stored")
+        "$DESKTRACE" record --user -f -c "$1.pbtxt" "${@:2}" >"$1.said" 2>&1 &
+        client=$!
+        pids+=("$client")
+        eventually has_outputs $((n + 1))
+}
+has_outputs() { [ "$(grep -c -- '-o0' "$tmp/manager/stored")" -ge "$1" ]; }
+
+# grows FILE: it is written on
+grows() {
+        local before
+        before=$(stat -c %s "$1")
+        eventually is_larger "$1" "$before"
+}
+is_larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
+
+# stop_client: Ctrl-C; how it has ended is in $status
+stop_client() {
+        status=0
+        kill -INT "$client"
+        wait "$client" || status=$?
+}
+# Status 6 says that something is lost, as may be when a service is killed.
+is_recorded() { [ "$status" = 0 ] || [ "$status" = 6 ]; }
+
+WHOLE='torn == 0 and increasing and n_texts > 100'
+
+# What lies on top of another file system is not kept, so not on the root of a container.
+outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX) || skip_all 'there is no /dev/shm'
+trap 'rm -rf "$outputs"; cleanup' EXIT
+[ "$(stat -fc %T "$outputs")" = tmpfs ] || skip_all '/dev/shm is no tmpfs'
+
+echo 'buffers { size_kb: 4096 } data_sources { config { name: "org.example.count" } }' >ring.pbtxt
+session_bus
+mkdir "$tmp/manager"
+service "$SERVICE_MANAGER" "$tmp/manager" "$DESKTRACED" --user
+producer count org.example.count counting
+
+declare -A codecs=([plain]='' [zstd]='compression { zstd { level: 3 } }')
+for kind in plain zstd; do
+        file=$outputs/$kind.pftrace
+        config "$kind.pbtxt" "${codecs[$kind]}"
+        recording $kind -o "$file"
+        ok "$kind: a recording's output is kept" is_stored '-o0'
+        ok "$kind: it is written" grows "$file"
+        for end in TERM KILL SEGV; do
+                ok "$kind: the service ends by SIG$end, and is there again" ends $end
+                ok "$kind: the file is written on" grows "$file"
+        done
+        stop_client
+        ok "$kind: the command ends as ever" is_recorded
+        ok "$kind: it has said each time that the service was away" \
+                counts 'was away for .* the recording goes on' $kind.said 3
+        ok "$kind: the file is whole" check "$file" "$WHOLE and stats >= 1"
+        ok "$kind: nothing of it is kept any longer" eventually not is_stored .
+done
+
+config limited.pbtxt 'max_file_size_bytes: 60000'
+recording limited -o "$outputs/limited.pftrace"
+ok 'one with a limit is recorded' eventually is_larger "$outputs/limited.pftrace" 20000
+ok 'the service is killed' ends KILL
+wait "$client" || status=$?
+ok 'it ends when its file is full' is_recorded
+ok 'which is no larger than it may be' \
+        check "$outputs/limited.pftrace" "$WHOLE and 20000 < size <= 60000 and stats >= 1"
+
+"$DESKTRACE" record --user -t 3s -c plain.pbtxt -o - 2>piped.said | cat >piped.pftrace &
+client=$!
+ok 'one into a pipe is kept' eventually is_stored '-o0'
+ok 'the service is restarted' ends TERM
+wait "$client"
+ok 'and again' counts 'the recording goes on' piped.said 1
+ok 'what came out of it is whole' check piped.pftrace "$WHOLE"
+
+"$DESKTRACE" record --user --ring -t 3s -c ring.pbtxt -o ring.pftrace >ring.said 2>&1 &
+client=$!
+ok 'a ring that belongs to a connection is kept' eventually is_stored '-c0'
+sleep 1
+ok 'the service is killed' ends KILL
+status=0
+wait "$client" || status=$?
+ok 'the ring is written at its time' is_recorded
+ok 'with what was before and after' check ring.pftrace "$WHOLE"
+
+recording plain -o "$outputs/left.pftrace"
+kill -STOP "$(service_pid)"
+kill -KILL "$client"
+ok 'a service is killed together with the command that records' ends KILL
+ok 'whose recording ends then' eventually not has_session .
+finish
