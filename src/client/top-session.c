@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "client/bus-watch.h"
 #include "client/record-request.h"
 #include "client/session-info.h"
 #include "client/trace-summary.h"
@@ -106,10 +107,22 @@ static void session_fail(TopSession *session, int r) {
         session_give_up(session, g_strdup(g_strerror(-r)));
 }
 
-/* Whether a reply is an error, which ends the session. */
+/* The next process of the service has the session, too: it is asked with the next refresh. */
+static void session_lose_service(TopSession *session) {
+        g_free(session->trouble);
+        session->trouble = g_strdup(_("the service was away"));
+        session->state = TOP_IDLE;
+        session->refreshed(session->userdata);
+}
+
+/* Whether a reply is an error, which ends the session if it has not gone with its service. */
 static bool reply_failed(TopSession *session, sd_bus_message *reply) {
         if (!sd_bus_message_is_method_error(reply, NULL))
                 return false;
+        if (session->path && bus_watch_has_lost(reply)) {
+                session_lose_service(session);
+                return true;
+        }
         session_give_up(session, bus_error_sentence(sd_bus_message_get_error(reply)));
         return true;
 }
@@ -154,6 +167,7 @@ static int on_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_erro
                 return 0;
         session_info_read(&session->info, reply);
         trace_summary_settle(session->summary);
+        g_clear_pointer(&session->trouble, g_free);
         refresh_done(session);
         return 0;
 }

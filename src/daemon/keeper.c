@@ -551,6 +551,7 @@ static const char *words_of(int r) {
 
 /* What cannot be gone on with would be found again and again. */
 static void keeper_take(Keeper *keeper, Found *found) {
+        const bool has_output = found->output_fd >= 0;
         int r = keeper_go_on(keeper, found);
 
         if (r == 0) {
@@ -558,7 +559,10 @@ static void keeper_take(Keeper *keeper, Found *found) {
                 return;
         }
         forget_all(found->id, SESSION_BUFFERS_MAX);
-        log_error("session %" PRIu64 " of the process before is lost: %s", found->id, words_of(r));
+        log_error("session %" PRIu64 " of the process before is lost%s: %s",
+                  found->id,
+                  has_output ? ", but for what is in its output" : "",
+                  words_of(r));
 }
 
 static void keeper_find_all(List *all) {

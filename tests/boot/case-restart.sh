@@ -9,6 +9,7 @@ snapshot=/home/alice/snapshot.pftrace
 stopped=/home/alice/stopped.pftrace
 triggered=/home/alice/triggered.pftrace
 later=/home/alice/later.pftrace
+written=/tmp/written.pftrace # on a tmpfs: the root is an overlay here, whose files are not kept
 cat >/home/alice/triggered.pbtxt <<'END'
 buffers { size_kb: 1024 }
 data_sources { config { name: "track_event" } }
@@ -25,6 +26,8 @@ session() {
                 json "[(s['id'], s['name'], s['state'], s['start_ns']) for s in d if s['name'] == 'flight-recorder']"
 }
 is_same_session() { [ -n "$1" ] && [ "$(session)" = "$1" ]; }
+has_bytes() { [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -ge "$2" ]; }
+says() { [ "$(grep -c 'the recording goes on' /tmp/written.said)" -ge "$1" ]; }
 has_no_session() { list_sessions | json 'd and sys.exit(1)'; }
 n_stored() { systemctl show -P NFileDescriptorStore desktraced.service; }
 has_stored_more_than() { [ "$(n_stored)" -gt "$1" ]; }
@@ -66,6 +69,12 @@ as alice desktrace record --ring -q -t 600 -n later -p apps -o $later.ring >/dev
 ok 'a fourth one belongs to who has started it' within 20 has_recorded later
 ok 'and is kept, too' within 20 has_stored_more_than "$n"
 ok 'it is detached' detach later
+# Its command would read it, too, once it is stopped, so that goes.
+pkill -KILL -u alice -f -- '--ring -q'
+as alice desktrace record -t 40 -f -p apps -o $written >/tmp/written.said 2>&1 &
+writer=$!
+ok 'a fifth one is written while it records' within 20 has_bytes $written 1
+ok 'its output is kept' within 20 has_stored_more_than $((n + 4))
 killed=$(main_pid desktraced.service)
 before=$(boottime)
 ok 'the service is restarted' systemctl restart desktraced.service
@@ -90,6 +99,13 @@ kill -KILL "$(main_pid desktraced.service)"
 ok 'a killed service is started again' within 20 is_same_session "$recorder"
 after=$(boottime)
 ok 'its session records, too' within 30 records ">= $after"
+status=0
+wait "$writer" || status=$?
+ok 'the fifth one has ended at its time' grep -qx '[06]' <<<"$status"
+ok 'who recorded it was told both times' says 2
+ok 'its file has what was before the restart' has_slices "< $before" $written
+ok 'and after the kill' has_slices ">= $after" $written
+ok 'and is whole' is_true $written 'd["end"] == "complete" and d["undecodable_events"] == 0'
 ok 'and still has what was before the restart' has_slices "< $before"
 ok 'nothing is wrong with that' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
 

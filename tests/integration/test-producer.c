@@ -80,9 +80,9 @@ static void write_steadily(Run *self, dt_writer *writer, unsigned number) {
         }
 }
 
-/* No two instances at a time. */
+/* All instances together, so that each has growing numbers, also when it is another one after a while. */
 static void count(const Run *self, dt_writer *writer) {
-        static unsigned last;
+        static atomic_uint last;
 
         while (!self->is_stopping) {
                 write_packet(writer, ++last);

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The service is killed at random moments, again and again, under programs that count, a file, a compressed one and a
+# flight recorder: nothing is anywhere twice, and everything in its order. $KILLS: how often; more than a few
+# tens are for scripts/kill-service.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+KILLS=${KILLS:-20}
+PROGRAMS=4
+check() { /usr/bin/python3 -B "$(dirname "$TRACE_CHECK")/restart_check.py" "$@"; }
+service_pid() { cat "$tmp/manager/pid"; }
+n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
+is_ready() { [ "$(n_ready)" -ge "$1" ]; }
+is_stored() { [ "$(grep -c -- "-$1\$" "$tmp/manager/stored")" -ge "$2" ]; }
+
+# ends SIGNAL: the service gets it, and the next one is there
+ends() {
+        local n
+        n=$(n_ready)
+        kill "-$1" "$(service_pid)"
+        eventually is_ready $((n + 1))
+}
+
+# pause: at most a quarter of a second, from the nanoseconds of the clock: each run has other moments
+pause() { sleep "0.$(printf %03d $(($(date +%-N) / 1000 % 250)))"; }
+
+# kill_again N: N times. Three processes in a row that end soon are taken for the fault of what they have taken over,
+# so every third one is told to end.
+kill_again() {
+        local n
+        for ((n = 1; n <= $1; n++)); do
+                pause
+                ends KILL || return
+                ((n % 2)) || { pause && ends TERM; } || return
+        done
+}
+
+# recording NAME TEXT...: a config with that, and the command that records it in the background
+recording() {
+        local n
+        {
+                echo 'buffers { size_kb: 16384 }'
+                echo 'write_into_file: true file_write_period_ms: 100'
+                for n in $(seq $PROGRAMS); do echo "data_sources { config { name: \"org.example.count$n\" } }"; done
+                printf '%s\n' "${@:2}"
+        } >"$1.pbtxt"
+        "$DESKTRACE" record --user -q -f -c "$1.pbtxt" -o "$outputs/$1.pftrace" 2>"$1.said" &
+        clients+=("$!")
+        pids+=("$!")
+}
+
+outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX) || skip_all 'there is no /dev/shm'
+trap 'rm -rf "$outputs"; cleanup' EXIT
+[ "$(stat -fc %T "$outputs")" = tmpfs ] || skip_all '/dev/shm is no tmpfs'
+
+session_bus
+mkdir "$tmp/manager"
+service "$SERVICE_MANAGER" "$tmp/manager" "$DESKTRACED" --user
+for n in $(seq $PROGRAMS); do producer "count$n" "org.example.count$n" counting; done
+clients=()
+recording plain
+recording zstd 'compression { zstd { level: 3 } }'
+sed '/write_into_file/d' plain.pbtxt >ring.pbtxt
+"$DESKTRACE" record --user -q --detach -n ring -c ring.pbtxt
+ok 'recordings are kept' eventually is_stored c0 3
+ok "the service is killed $KILLS times, and is there again each time" kill_again "$KILLS"
+"$DESKTRACE" snapshot --user -q -f -o ring.pftrace ring
+ok 'a ring has what each program has counted, once and in its order' check ring.pftrace $PROGRAMS
+for n in 0 1; do
+        status=0
+        kill -INT "${clients[$n]}"
+        wait "${clients[$n]}" || status=$?
+        ok "recording $n has ended as ever, or says that something is lost" grep -qx '[06]' <<<"$status"
+done
+for name in plain zstd; do
+        ok "$name: the file has what each program has counted, once and in its order" \
+                check "$outputs/$name.pftrace" $PROGRAMS
+        ok "$name: nothing in it is damaged" holds "$outputs/$name.pftrace" 't["end"] == "complete"'
+done
+finish
