@@ -21,3 +21,23 @@ export DESKTRACE_POINTS_PATH=$tmp/points.d
 rules() {
         "$TRACE_RULES" "$@"
 }
+
+# A busy machine may lose samples, and then the command ends with 6: when it records, and when it reads the recording.
+is_done_or_lossy() {
+        local status=0
+        "$@" || status=$?
+        [ "$status" = 0 ] || [ "$status" = 6 ]
+}
+
+# recorded FILE ARGUMENTS...: what there is, although some may be lost
+recorded() {
+        is_done_or_lossy "$DESKTRACE" record --standalone -f -o "$@" >"$1.out" 2>&1 || {
+                cat "$1.out"
+                return 1
+        }
+}
+
+# reads ARGUMENTS...: of the command line
+reads() {
+        is_done_or_lossy "$DESKTRACE" "$@"
+}

@@ -16,14 +16,7 @@ sys.exit(1 if known["linux.perf"] else 0)' ||
 export ASAN_OPTIONS=detect_leaks=0
 
 record() {
-        local file=$1 status=0
-        shift
-        "$DESKTRACE" record --standalone -f -o "$file" "$@" -- "$STACKS_SLEEPER" >"$file.out" 2>&1 || status=$?
-        [ "$status" = 0 ] || [ "$status" = 6 ] || { cat "$file.out"; return 1; }
-}
-# A busy machine may lose samples, and what is asked of the recording says so.
-reads() {
-        "$DESKTRACE" "$@" || [ $? = 6 ]
+        recorded "$@" -- "$STACKS_SLEEPER"
 }
 sql() {
         reads query --csv --no-legend "$@"

@@ -24,15 +24,7 @@ record() {
         local file=$1
         config "$2" >"$file.pbtxt"
         shift 2
-        "$DESKTRACE" record --standalone -f -o "$file" -c "$file.pbtxt" -- "$@" >"$file.out" 2>&1 ||
-                is_only_lost $? || {
-                cat "$file.out"
-                return 1
-        }
-}
-# A busy machine may lose samples, and the recording says so.
-is_only_lost() {
-        [ "$1" = 6 ]
+        recorded "$file" -c "$file.pbtxt" -- "$@"
 }
 
 stacks() {
@@ -53,7 +45,7 @@ ok 'the trace breaks no rule of its readers' rules tree.pftrace 'packets[66] > 5
 # By SQL: the same count that the check above has, each with a stack that ends in main()'s caller.
 as_many_by_sql() {
         local n
-        n=$("$DESKTRACE" query --csv --no-legend tree.pftrace \
+        n=$(reads query --csv --no-legend tree.pftrace \
                 'SELECT count(*), sum(callsite_id IS NULL) FROM perf_sample')
         [ "$n" = "$(stacks tree.pftrace count),0" ] || { echo "$n"; return 1; }
 }
@@ -61,16 +53,16 @@ ok 'by SQL there are as many samples, each with a stack' as_many_by_sql
 by_sql='SELECT count(*) FROM stack_profile_callsite c LEFT JOIN stack_profile_callsite p ON p.id = c.parent_id
         WHERE c.depth <> coalesce(p.depth + 1, 0)'
 gives 'and each frame is one deeper than what called it' '^0$' \
-        "$DESKTRACE" query --csv --no-legend tree.pftrace "$by_sql"
+        reads query --csv --no-legend tree.pftrace "$by_sql"
 
 # The same by `why`: each function with its file, and how often it was the innermost.
 as_many_by_why() {
-        "$DESKTRACE" why functions tree.pftrace --top 0 --json=short >functions.json || [ $? = 6 ] || return
-        "$DESKTRACE" query --json=short tree.pftrace "SELECT y.name AS function, m.name AS file, count(*) AS samples
+        reads why functions tree.pftrace --top 0 --json=short >functions.json || return
+        reads query --json=short tree.pftrace "SELECT y.name AS function, m.name AS file, count(*) AS samples
                 FROM perf_sample p JOIN stack_profile_callsite c ON c.id = p.callsite_id
                 JOIN stack_profile_frame f ON f.id = c.frame_id LEFT JOIN stack_profile_mapping m ON m.id = f.mapping
                 LEFT JOIN stack_profile_symbol y ON y.symbol_set_id = f.symbol_set_id
-                GROUP BY coalesce(y.name, f.name), m.id" >by-sql.json || [ $? = 6 ] || return
+                GROUP BY coalesce(y.name, f.name), m.id" >by-sql.json || return
         python3 -c 'import json
 by_why, by_sql = json.load(open("functions.json")), json.load(open("by-sql.json"))
 key = lambda row: (row["file"] or "", row["samples"])
@@ -80,13 +72,13 @@ assert all(row["samples"] <= row["with_callees"] for row in by_why["rows"])'
 }
 ok 'and by why, function by function' as_many_by_why
 
-ok 'a page of them' "$DESKTRACE" report -q -f -o tree.html tree.pftrace
+ok 'a page of them' reads report -q -f -o tree.html tree.pftrace
 ok 'has each, function by function' python3 "$(dirname "$0")/report_page.py" "$DESKTRACE" tree.pftrace tree.html
 
 # Names: of the program, which has all; of one that has none, from elsewhere.
 # names FILE PROGRAM: those of its frames
 names() {
-        "$DESKTRACE" query --csv --no-legend "$1" "SELECT DISTINCT s.name FROM stack_profile_frame f
+        reads query --csv --no-legend "$1" "SELECT DISTINCT s.name FROM stack_profile_frame f
                 JOIN stack_profile_mapping m ON m.id = f.mapping JOIN stack_profile_symbol s ON s.id = f.symbol_set_id
                 WHERE m.name = '$2' ORDER BY 1" | tr '\n' ' '
 }
@@ -99,7 +91,7 @@ has_names() {
         done
 }
 json_of_stacks() {
-        "$DESKTRACE" inspect --json=short "$1" | python3 -c 'import json, sys
+        reads inspect --json=short "$1" | python3 -c 'import json, sys
 stacks = json.load(sys.stdin)["stacks"]
 functions = {f["name"]: f for f in stacks["functions"]}
 leaf, main = functions["leaf_70"], functions["main"]
@@ -118,10 +110,10 @@ ok 'the names of functions are looked up at the end' \
         has_names tree.pftrace "$(realpath "$STACKS_TREE")" main leaf_10 leaf_20 leaf_70 parent_one parent_two
 gives 'and said to be' 'at [0-9]+ of [0-9]+ addresses' cat tree.pftrace.out
 
-gives 'inspect shows the hottest function' '% .*stacks-tree +leaf_70' "$DESKTRACE" inspect tree.pftrace
-gives 'the hottest stack' 'leaf_70 < parent_one < main < ' "$DESKTRACE" inspect tree.pftrace
+gives 'inspect shows the hottest function' '% .*stacks-tree +leaf_70' reads inspect tree.pftrace
+gives 'the hottest stack' 'leaf_70 < parent_one < main < ' reads inspect tree.pftrace
 gives 'how much can be believed' 'samples of call stacks, (100|99)\.[0-9] % of them complete' \
-        "$DESKTRACE" inspect tree.pftrace
+        reads inspect tree.pftrace
 ok 'and programs get the same' json_of_stacks tree.pftrace
 
 export HOME=$PWD/home
@@ -138,10 +130,10 @@ id=$(readelf -n "$STACKS_TREE" | sed -n 's/.*Build ID: //p')
 mkdir -p "home/.debug/.build-id/${id:0:2}"
 debug=home/.debug/.build-id/${id:0:2}/${id:2}.debug
 ok 'a file of another build' cp /bin/true "$debug"
-ok 'is not taken' "$DESKTRACE" symbolize -o other.pftrace stripped.pftrace
+ok 'is not taken' reads symbolize -o other.pftrace stripped.pftrace
 ok 'for its names' has_no_names other.pftrace "$PWD/stripped"
 ok 'the right one' objcopy --only-keep-debug "$STACKS_TREE" "$debug"
-ok 'is' "$DESKTRACE" symbolize -o named.pftrace stripped.pftrace
+ok 'is' reads symbolize -o named.pftrace stripped.pftrace
 ok 'and has the names' has_names named.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
 ok 'the file itself did not change' has_no_names stripped.pftrace "$PWD/stripped"
 rm -r "$debug"
@@ -151,14 +143,14 @@ pack_names() {
 }
 if command -v xz >/dev/null; then
         ok 'names are packed into the program, as on Fedora' pack_names
-        ok 'and are added to the file itself' "$DESKTRACE" symbolize stripped.pftrace
+        ok 'and are added to the file itself' reads symbolize stripped.pftrace
         ok 'where they are then' has_names stripped.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
 fi
 # A server of debug information, which here is a directory.
 asks_debuginfod() {
         mkdir -p "server/buildid/$id"
         objcopy --only-keep-debug "$STACKS_TREE" "server/buildid/$id/debuginfo"
-        DEBUGINFOD_URLS=file://$PWD/server "$DESKTRACE" symbolize "$@"
+        DEBUGINFOD_URLS=file://$PWD/server reads symbolize "$@"
 }
 rm -f stripped
 if ldconfig -p | grep -q 'libdebuginfod\.so\.1'; then
@@ -174,10 +166,10 @@ inlined_record() {
 }
 # What one address is, innermost first: "inner:N middle:N outer:N"
 lines_of() {
-        "$DESKTRACE" query --csv --no-legend "$1" "SELECT group_concat(name || ':' || line_number, ' ') FROM (
+        reads query --csv --no-legend "$1" "SELECT group_concat(name || ':' || line_number, ' ') FROM (
                 SELECT s.* FROM stack_profile_symbol s JOIN stack_profile_frame f USING (symbol_set_id)
                 JOIN stack_profile_mapping m ON m.id = f.mapping WHERE m.name LIKE '%/stacks-inlined' AND
-                s.source_file LIKE '%stacks-inlined.c' ORDER BY s.id) GROUP BY symbol_set_id"
+                s.source_file LIKE '%stacks-inlined.c' ORDER BY s.id) GROUP BY symbol_set_id" 2>/dev/null
 }
 line() {
         grep -n "$1" "$STACKS_INLINED_SOURCE" | cut -d: -f1
@@ -187,15 +179,15 @@ tool() {
         mkdir -p tool && printf '#!/bin/sh\n%s\n' "$1" >tool/addr2line && chmod +x tool/addr2line
 }
 with_tool() {
-        PATH=$PWD/tool:$PATH "$DESKTRACE" symbolize --lines -f -o "$1" inlined.pftrace
+        PATH=$PWD/tool:$PATH reads symbolize --lines -f -o "$1" inlined.pftrace
 }
 if command -v addr2line >/dev/null; then
         ok 'a program with inlined functions is sampled' inlined_record
         gives 'which have no lines' '^$' lines_of inlined.pftrace
-        ok 'unless they are wanted' "$DESKTRACE" symbolize --lines -o lines.pftrace inlined.pftrace
+        ok 'unless they are wanted' reads symbolize --lines -o lines.pftrace inlined.pftrace
         gives 'then they have, each within the other' \
                 "^inner:[0-9]+ middle:$(line 'in middle') outer:$(line 'in outer')\$" lines_of lines.pftrace
-        gives 'what is seen as one function is the innermost' 'stacks-inlined +inner' "$DESKTRACE" inspect lines.pftrace
+        gives 'what is seen as one function is the innermost' 'stacks-inlined +inner' reads inspect lines.pftrace
         ok 'they break no rule of readers' rules lines.pftrace 'packets[61] >= 2'
         tool 'head -c 100000 /dev/urandom'
         ok 'a tool that says anything' with_tool odd.pftrace
@@ -212,9 +204,12 @@ fi
 # What it names may be anything by now.
 mkfifo stripped
 fails 'a pipe is no trace' 'cannot read' "$DESKTRACE" symbolize stripped
-ok 'a module that has become a pipe is not opened' timeout 20 "$DESKTRACE" symbolize -o pipe.pftrace other.pftrace
-ok 'a module that has become a directory is not, either' sh -c \
-        'rm stripped && mkdir stripped && "$1" symbolize -f -o pipe.pftrace other.pftrace' sh "$DESKTRACE"
+ok 'a module that has become a pipe is not opened' \
+        is_done_or_lossy timeout 20 "$DESKTRACE" symbolize -o pipe.pftrace other.pftrace
+make_directory() {
+        rm stripped && mkdir stripped && reads symbolize -f -o pipe.pftrace other.pftrace
+}
+ok 'a module that has become a directory is not, either' make_directory
 head -c 20000 other.pftrace >cut.pftrace
 fails 'nothing is written behind a file that is cut' 'damaged' "$DESKTRACE" symbolize cut.pftrace
 ok 'so it is as long as before' test "$(stat -c %s cut.pftrace)" = 20000
@@ -253,7 +248,7 @@ ok 'and has samples' stacks hardware.pftrace some
 JIT='callstack_sampling { scope { target_cmdline: "stacks-jit" } }'
 # jit FILE NAME: how many samples are in code of this name, called by the program
 jit() {
-        "$DESKTRACE" query --csv --no-legend "$1" "SELECT count(*) FROM perf_sample s
+        reads query --csv --no-legend "$1" "SELECT count(*) FROM perf_sample s
                 JOIN stack_profile_callsite c ON c.id = s.callsite_id JOIN stack_profile_frame f ON f.id = c.frame_id
                 JOIN stack_profile_callsite d ON d.id = c.parent_id JOIN stack_profile_frame g ON g.id = d.frame_id
                 JOIN stack_profile_mapping m ON m.id = g.mapping
@@ -287,16 +282,13 @@ done
 # Beside what else is recorded: --stacks is an option, and never takes the next word.
 with_stacks() {
         local tree=(env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 1)
-        "$DESKTRACE" record --standalone -f -o "$@" -- "${tree[@]}" >beside.out 2>&1 || is_only_lost $? || {
-                cat beside.out
-                return 1
-        }
+        recorded "$@" -- "${tree[@]}"
 }
 ok 'call stacks are recorded beside an event' with_stacks beside.pftrace --stacks sched/sched_switch
 ok 'and have shares' stacks beside.pftrace shares
 ok 'the event is there as well' rules beside.pftrace 'packets[66] > 100 and packets[1] > 0'
 ok 'a rate is taken' with_stacks beside.pftrace --stacks=100
-gives 'and asked for' 'frequency: 100$' "$DESKTRACE" inspect --config beside.pftrace
+gives 'and asked for' 'frequency: 100$' reads inspect --config beside.pftrace
 fails 'a rate of nothing is refused' 'samples a second' \
         "$DESKTRACE" record --standalone --stacks=0 -o refused.pftrace -t 1s
 fails 'two rates are refused' 'call stacks already' \
@@ -306,6 +298,6 @@ fails 'two rates are refused' 'call stacks already' \
 config "$RATE callstack_sampling { }" >clear.pbtxt
 echo 'incremental_state_config { clear_period_ms: 100 } flush_period_ms: 200' >>clear.pbtxt
 ok 'a state that is cleared often' \
-        "$DESKTRACE" record --standalone -f -o clear.pftrace -c clear.pbtxt -- "$STACKS_TREE" 1
+        recorded clear.pftrace -c clear.pbtxt -- env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 1
 ok 'has all that its samples need' stacks clear.pftrace some
 finish
