@@ -5,8 +5,13 @@
 #include <errno.h>
 
 /* The finest grain that is tried: this part of the recording. */
-#define FINEST_PART  (INT64_C(1) << 24)
-#define SLEEP_SOURCE "linux.offcpu"
+#define FINEST_PART (INT64_C(1) << 24)
+
+/* Of weighed samples, those are drawn whose weight is a time that the thread was away, and those that count faults. */
+static const char *const weighed_sources[_REPORT_KIND_N] = {
+        [REPORT_SLEEPS] = "linux.offcpu",
+        [REPORT_FAULTS] = "linux.faults",
+};
 
 static const struct {
         TraceTableId table;
@@ -30,6 +35,13 @@ static const struct {
                               WEIGHED_WEIGHT,
                               WEIGHED_CALLSITE,
                               -1 } },
+        [REPORT_FAULTS] = { TRACE_TABLE_STACK_SAMPLE,
+                            { WEIGHED_UTID,
+                              -1,
+                              WEIGHED_TS,
+                              WEIGHED_WEIGHT,
+                              WEIGHED_CALLSITE,
+                              -1 } },
 };
 
 static size_t count_keys(const TraceStore *store, ReportKind kind) {
@@ -47,6 +59,7 @@ static size_t count_keys(const TraceStore *store, ReportKind kind) {
         case REPORT_STATES:
         case REPORT_SAMPLES:
         case REPORT_SLEEPS:
+        case REPORT_FAULTS:
                 return store->tables[TRACE_TABLE_THREAD].n;
         case REPORT_LOGS:
                 return UINT8_MAX; /* priorities */
@@ -55,14 +68,13 @@ static size_t count_keys(const TraceStore *store, ReportKind kind) {
         }
 }
 
-/* Of weighed samples those are drawn whose weight is a time that the thread was away. */
 static ReportColumns columns_of(const TraceStore *store, ReportKind kind) {
+        const char *source = weighed_sources[kind];
         ReportColumns columns = sources[kind].columns;
 
-        if (kind == REPORT_SLEEPS) {
+        if (source) {
                 columns.only = WEIGHED_SOURCE;
-                columns.text =
-                        trace_pool_find(&store->pool, SLEEP_SOURCE, sizeof(SLEEP_SOURCE) - 1);
+                columns.text = trace_pool_find(&store->pool, source, strlen(source));
         }
         return columns;
 }
@@ -91,26 +103,35 @@ void report_content_deinit(ReportContent *content) {
                 report_lines_deinit(&content->lines[kind]);
 }
 
+/* What some items count together, within what a row can say. */
+static uint32_t sum_of(const ReportItem *items, size_t n, bool are_weighed) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < n; i++)
+                sum += are_weighed ? (uint64_t)MIN(MAX(items[i].weight, 1), UINT32_MAX) : 1;
+        return (uint32_t)MIN(sum, UINT32_MAX);
+}
+
 /* A vote would leave out the stacks that are seldom: of a stride the first stands for all. */
-static size_t every_so_many(const ReportLines *lines,
+static size_t every_so_many(const ReportContent *content,
+                            ReportKind kind,
                             uint32_t line,
-                            size_t stride,
                             ReportSink sink,
                             void *userdata) {
-        size_t n = 0;
+        const ReportLines *lines = &content->lines[kind];
+        size_t n_rows = 0, n;
 
-        for (size_t i = lines->offsets[line]; i < lines->offsets[line + 1]; i += stride) {
-                const ReportRow row = {
-                        .start_ns = lines->items[i].start_ns,
-                        .what = lines->items[i].what,
-                        .n = (uint32_t)MIN(stride, lines->offsets[line + 1] - i),
-                };
+        for (size_t i = lines->offsets[line]; i < lines->offsets[line + 1]; i += n) {
+                const ReportItem *items = &lines->items[i];
+                ReportRow row = { .start_ns = items->start_ns, .what = items->what };
 
-                n++;
+                n = MIN(content->sample_stride, lines->offsets[line + 1] - i);
+                row.n = sum_of(items, n, kind == REPORT_FAULTS);
+                n_rows++;
                 if (sink)
                         sink(userdata, &row);
         }
-        return n;
+        return n_rows;
 }
 
 size_t report_content_rows(const ReportContent *content,
@@ -118,9 +139,8 @@ size_t report_content_rows(const ReportContent *content,
                            uint32_t line,
                            ReportSink sink,
                            void *userdata) {
-        if (kind == REPORT_SAMPLES)
-                return every_so_many(
-                        &content->lines[kind], line, content->sample_stride, sink, userdata);
+        if (kind == REPORT_SAMPLES || kind == REPORT_FAULTS)
+                return every_so_many(content, kind, line, sink, userdata);
         return report_thin(&content->lines[kind], line, content->grain_ns, sink, userdata);
 }
 
@@ -139,11 +159,18 @@ static bool has_more_rows(const ReportContent *content, size_t n_max) {
         return n > n_max;
 }
 
+static size_t count_samples(const ReportContent *content) {
+        const ReportLines *samples = &content->lines[REPORT_SAMPLES];
+        const ReportLines *faults = &content->lines[REPORT_FAULTS];
+
+        return (size_t)samples->offsets[samples->n_lines] + faults->offsets[faults->n_lines];
+}
+
 void report_content_thin(ReportContent *content, size_t n_max) {
         size_t n_samples_max = n_max / REPORT_SAMPLES_SHARE + 1;
         int64_t length;
 
-        content->sample_stride = content->store->tables[TRACE_TABLE_SAMPLE].n / n_samples_max + 1;
+        content->sample_stride = count_samples(content) / n_samples_max + 1;
         if (__builtin_sub_overflow(content->end_ns, content->start_ns, &length))
                 length = INT64_MAX;
         content->grain_ns = 0;

@@ -19,6 +19,7 @@ typedef enum ReportKind {
         REPORT_LOGS,    /* one line of all */
         REPORT_SAMPLES, /* of call stacks; by thread */
         REPORT_SLEEPS,  /* of a thread, each with the stack with which it began */
+        REPORT_FAULTS,  /* of pages, by thread: each stands for some */
         _REPORT_KIND_N,
 } ReportKind;
 
@@ -28,7 +29,7 @@ typedef struct ReportContent {
         ReportLines lines[_REPORT_KIND_N];
         int64_t start_ns, end_ns;
         int64_t grain_ns; /* 0: all is there */
-        size_t sample_stride; /* one of this many samples of a thread is kept; a grain means nothing to them */
+        size_t sample_stride; /* of samples and faults, one of this many of a thread is kept, whatever the grain is */
 } ReportContent;
 
 /* Of the rows that a page has room for, this is how many there are for each sample: each has a stack besides. */

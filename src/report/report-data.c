@@ -84,7 +84,8 @@ static uint32_t number_of(Writer *writer, uint32_t what) {
                 return what == TRACE_NONE ? 0 : what;
         if (writer->kind == REPORT_STATES)
                 what = what <= TRACE_STATES_MAX ? writer->content->store->states[what] : 0;
-        if (writer->kind == REPORT_SAMPLES || writer->kind == REPORT_SLEEPS)
+        if (writer->kind == REPORT_SAMPLES || writer->kind == REPORT_SLEEPS ||
+            writer->kind == REPORT_FAULTS)
                 return report_stacks_number(&writer->stacks, what);
         return number_of_name(writer, what);
 }
@@ -132,7 +133,7 @@ static void put_lines(Writer *writer, ReportKind kind, uint32_t key) {
 static const char *const kind_names[_REPORT_KIND_N] = {
         [REPORT_CPUS] = "cpu",      [REPORT_STATES] = "states", [REPORT_SLICES] = "slices",
         [REPORT_VALUES] = "values", [REPORT_LOGS] = "logs",     [REPORT_SAMPLES] = "samples",
-        [REPORT_SLEEPS] = "sleeps",
+        [REPORT_SLEEPS] = "sleeps", [REPORT_FAULTS] = "faults",
 };
 
 static bool begin_lane(Writer *writer, ReportKind kind, uint32_t key, const char *name) {
@@ -180,7 +181,9 @@ static void put_track(Writer *writer, uint32_t track, uint32_t utid) {
 }
 
 static void put_thread(Writer *writer, uint32_t utid) {
-        static const ReportKind kinds[] = { REPORT_STATES, REPORT_SAMPLES, REPORT_SLEEPS };
+        static const ReportKind kinds[] = {
+                REPORT_STATES, REPORT_SAMPLES, REPORT_SLEEPS, REPORT_FAULTS
+        };
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (begin_lane(writer, kinds[i], utid, NULL)) {

@@ -24,6 +24,7 @@ typedef struct ReportItem {
         int64_t start_ns;
         union {
                 int64_t duration_ns; /* -1: it did not end */
+                int64_t weight;      /* where the column of durations has weights */
                 double value;
         };
         uint32_t what;

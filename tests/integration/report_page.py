@@ -19,7 +19,7 @@ import subprocess
 import sys
 import zlib
 
-KINDS = ("cpu", "states", "slices", "values", "logs", "samples", "sleeps")
+KINDS = ("cpu", "states", "slices", "values", "logs", "samples", "sleeps", "faults")
 
 
 def numbers(data):
@@ -84,11 +84,11 @@ class Page:
                     self.rows["values"].append((lane["track"], at, next(self.values)[0]))
                     continue
                 took, what, more = (next(column) for column in self.numbers[1:])
-                assert more == 0 or self.head["grain"] > 0 or lane["kind"] == "samples"
-                self.add_row(group, lane, depth, (at, took - 1, what))
+                assert more == 0 or self.head["grain"] > 0 or lane["kind"] in ("samples", "faults")
+                self.add_row(group, lane, depth, (at, took - 1, what, more + 1))
 
     def add_row(self, group, lane, depth, row):
-        at, took, what = row
+        at, took, what, n = row
         if lane["kind"] == "cpu":
             self.rows["cpu"].append((int(lane["name"].split()[1]), at, took, self.head["threads"][what][0]))
         elif lane["kind"] == "states":
@@ -100,6 +100,8 @@ class Page:
         elif lane["kind"] == "sleeps":
             thread = self.head["threads"][lane["thread"]][0]
             self.rows["sleeps"].append((thread, at, took, "|".join(self.stack(what))))
+        elif lane["kind"] == "faults":
+            self.rows["faults"].append((self.head["threads"][lane["thread"]][0], at, n, "|".join(self.stack(what))))
         else:
             self.rows["logs"].append((at, lane["priority"], self.head["names"][what]))
 
@@ -179,8 +181,9 @@ SAMPLES = """
     SELECT t.tid, s.ts, names FROM up JOIN perf_sample s ON s.id = sample JOIN thread t USING (utid)
     WHERE up.id IS NULL AND s.utid <> 0"""
 
-SLEEPS = SAMPLES.replace("perf_sample", "stack_sample").replace("s.ts, names", "s.ts, s.weight, names") + """
-    AND s.source = 'linux.offcpu'"""
+# By kind of lane: what has a weight.
+WEIGHED = SAMPLES.replace("perf_sample", "stack_sample").replace("s.ts, names", "s.ts, s.weight, names")
+SOURCES = {"sleeps": "linux.offcpu", "faults": "linux.faults"}
 
 HEAP_STACKS = SAMPLES.split("SELECT t.tid", maxsplit=1)[0].replace("perf_sample", "heap_site")
 HEAP_SUMS = HEAP_STACKS + """
@@ -211,18 +214,19 @@ def check_heaps(desktrace, trace, page):
     compare("sums of heaps", [(int(row[0]), row[1], *map(int, row[2:5]), cut_all(row[5])) for row in rows], sums)
 
 
-def check_sleeps(desktrace, trace, page):
-    rows = ask(desktrace, trace, SLEEPS)
-    compare("sleeps", [(*map(int, row[:3]), cut_all(row[3])) for row in rows], page.rows["sleeps"])
+def check_weighed(desktrace, trace, page):
+    for kind, source in SOURCES.items():
+        rows = ask(desktrace, trace, f"{WEIGHED} AND s.source = '{source}'")
+        compare(kind, [(*map(int, row[:3]), cut_all(row[3])) for row in rows], page.rows[kind])
 
 
 def main(desktrace, trace, path, what="all"):
     page = Page(path)
     page.check_policy()
-    if what == "sleeps":
-        assert page.rows["sleeps"]
+    if what == "weighed":
+        assert page.rows["sleeps"] and page.rows["faults"]
         if not page.head["grain"]:
-            check_sleeps(desktrace, trace, page)
+            check_weighed(desktrace, trace, page)
         return
     check_findings(desktrace, trace, page)
     if page.head["grain"]:
@@ -243,7 +247,7 @@ def main(desktrace, trace, path, what="all"):
     rows = ask(desktrace, trace, SAMPLES)
     compare("samples", [(int(row[0]), int(row[1]), cut_all(row[2])) for row in rows], page.rows["samples"])
     check_heaps(desktrace, trace, page)
-    check_sleeps(desktrace, trace, page)
+    check_weighed(desktrace, trace, page)
     rows = ask(desktrace, trace, "SELECT s.ts, p.pid FROM process_slice s JOIN process p USING (upid)")
     wanted = collections.Counter((int(ts), int(pid)) for ts, pid in rows)
     wanted.subtract((row[2], row[5]) for row in page.rows["slices"])

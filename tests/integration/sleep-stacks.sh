@@ -143,8 +143,8 @@ assert sums and all(0 <= ns for ns in sums.values()) and sums.total() < sum(
 }
 ok 'of a time there is what lies in it' within_half
 ok 'a page is made' reads report -q -f -o sleep.html sleep.pftrace
-ok 'with each sleep and its stack' \
-        python3 -B "$(dirname "$0")/report_page.py" "$DESKTRACE" sleep.pftrace sleep.html sleeps
+ok 'with each sleep and fault, and their stacks' \
+        python3 -B "$(dirname "$0")/report_page.py" "$DESKTRACE" sleep.pftrace sleep.html weighed
 
 gives 'no frame of the scheduler is in the way' '^0$' sql sleep.pftrace \
         "SELECT count(*) FROM stack_sample s JOIN stack_profile_callsite c ON c.id = s.callsite_id

@@ -78,7 +78,7 @@ class Drawing {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.lanes = lanes;
-    this.hues = { cpu: [], slices: [], logs: [], samples: [] };
+    this.hues = {}; // by kind of lane and by what is drawn
     this.from = 0;
     this.to = Math.max(lanes.data.duration, 1);
     this.top = 0;
@@ -97,7 +97,7 @@ class Drawing {
     this.colors = {};
     for (const name of ["back", "fore", "faint", "line", "band", "accent", "mark"])
       this.colors[name] = style.getPropertyValue(`--${name}`).trim();
-    for (const list of Object.values(this.hues)) list.length = 0;
+    this.hues = {};
   }
 
   resize() {
@@ -126,7 +126,7 @@ class Drawing {
 
   // The number of a colour in the palette; −1 for the idle thread.
   colorOf(lane, what) {
-    const list = this.hues[lane.kind];
+    const list = (this.hues[lane.kind] ??= []);
     if (list[what] === undefined) {
       const key = this.lanes.keyOf(lane, what);
       list[what] = key === null ? -1 : hash(key) % this.palette.length;
@@ -203,7 +203,7 @@ class Drawing {
     while (row < line.n && start[row] < this.to) {
       const x = Math.max((start[row] - this.from) * perTime, 0);
       const width = Math.max((end[row] - this.from) * perTime - x, 1);
-      const isNarrow = width <= NARROWEST_BORDER && !isStates && (end[row] > start[row] || lane.kind === "samples");
+      const isNarrow = width <= NARROWEST_BORDER && !isStates && (end[row] > start[row] || isCounted(lane.kind));
       if (isNarrow && !this.isSelected(line, row)) {
         const color = this.colorOf(lane, line.what[row]);
         if (strip < 0) strip = this.strips.add(y, height);

@@ -35,7 +35,7 @@ class FlameSource {
 
   kinds() {
     const has = (kind) => this.lanes.data.groups.some((group) => group.lanes.some((lane) => lane.kind === kind));
-    const kinds = [["samples", this.words.flameStacks], ["sleeps", this.words.flameSleeps], ["cpu", this.words.flameCpu], ["slices", this.words.flameSlices], ["states", this.words.flameWaits]];
+    const kinds = [["samples", this.words.flameStacks], ["sleeps", this.words.flameSleeps], ["faults", this.words.flameFaults], ["cpu", this.words.flameCpu], ["slices", this.words.flameSlices], ["states", this.words.flameWaits]];
     const heaps = this.lanes.data.heaps.length ? FLAME_HEAPS.map(([kind]) => [kind, this.words[kind]]) : [];
     return [...kinds.filter(([kind]) => has(kind)), ...heaps];
   }
@@ -82,9 +82,8 @@ class FlameSource {
   // Rows are added up by what they are, and only what there is has a path: a page may have a million rows.
   addRows(root, lane, from, to, wanted) {
     const line = lane.lines[0];
-    const isCounted = lane.kind === "samples";
     for (let row = firstAfter(line, from); row < line.n && line.start[row] <= to; row++) {
-      const weight = isCounted ? line.more[row] + 1 : Math.min(line.end[row], to) - Math.max(line.start[row], from);
+      const weight = isCounted(lane.kind) ? line.more[row] + 1 : Math.min(line.end[row], to) - Math.max(line.start[row], from);
       if (weight > 0) this.sums.add(line.what[row], weight);
     }
     this.sums.take((what, sum) => {
@@ -248,7 +247,7 @@ class Flames {
 
   amount(total) {
     if (this.source.isHeap(this.kind.value)) return formatValue(total, "bytes");
-    return this.kind.value === "samples" ? `${total} ${this.page.words.samples}` : formatTime(total);
+    return isCounted(this.kind.value) ? this.page.lanes.count(this.kind.value, total) : formatTime(total);
   }
 
   describe(node) {

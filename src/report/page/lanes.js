@@ -14,7 +14,12 @@ const RAN_SHOWN = 3;
 
 // Its rows are call stacks.
 function hasStacks(lane) {
-  return lane.kind === "samples" || lane.kind === "sleeps";
+  return lane.kind === "sleeps" || isCounted(lane.kind);
+}
+
+// They take no time, and each row may stand for several.
+function isCounted(kind) {
+  return kind === "samples" || kind === "faults";
 }
 
 function heightOf(lane) {
@@ -145,8 +150,13 @@ class Lanes {
     if (lane.kind === "states") return this.nameOfThread(lane.thread);
     if (lane.kind === "samples") return `${this.words.stacks} ${this.nameOfThread(lane.thread)}`;
     if (lane.kind === "sleeps") return `${this.words.sleeps} ${this.nameOfThread(lane.thread)}`;
+    if (lane.kind === "faults") return `${this.words.faults} ${this.nameOfThread(lane.thread)}`;
     const name = lane.name || (lane.thread === undefined ? "" : this.nameOfThread(lane.thread));
     return lane.cpu === undefined ? name : `${name} ${lane.cpu}`;
+  }
+
+  count(kind, n) {
+    return `${n} ${kind === "faults" ? this.words.nFaults : this.words.samples}`;
   }
 
   // The name of a row: a thread's program comes first, as CPUs are looked at for programs.

@@ -117,7 +117,8 @@ class Page {
     else {
       const name = this.lanes.nameOf(lane, line.what[row]);
       const shown = lane.kind === "states" ? this.lanes.nameOfState(name) : name;
-      facts.push(["", line.more[row] ? `${line.more[row] + 1} ${words.several} ${shown}` : shown]);
+      const several = isCounted(lane.kind) ? `${this.lanes.count(lane.kind, line.more[row] + 1)}:` : `${line.more[row] + 1} ${words.several}`;
+      facts.push(["", line.more[row] ? `${several} ${shown}` : shown]);
     }
     const owner = lane.kind === "cpu" ? this.lanes.ownerOf(line.what[row]) : lane.group;
     if (lane.kind === "cpu") facts.push([words.thread, this.lanes.nameOfThread(line.what[row])]);
@@ -127,7 +128,7 @@ class Page {
     if (owner?.unit) facts.push([words.unit, owner.unit]);
     facts.push([words.at, formatTime(line.start[row], 1)]);
     if (hasStacks(lane)) facts.push([words.stack, this.lanes.stackOf(line.what[row]).reverse().join(" ← ")]);
-    if (lane.kind === "values" || lane.kind === "logs" || lane.kind === "samples") return facts;
+    if (lane.kind === "values" || lane.kind === "logs" || isCounted(lane.kind)) return facts;
     facts.push([words.took, line.open.has(row) ? words.unfinished : formatTime(line.end[row] - line.start[row])]);
     if (lane.kind === "states" && this.lanes.nameOfState(this.lanes.nameOf(lane, line.what[row])) === words.runnable)
       facts.push([words.ranMeanwhile, this.lanes.whoRan(line.start[row], line.end[row]).map(([name, took]) => `${name}: ${formatTime(took)}`).join(" · ")]);

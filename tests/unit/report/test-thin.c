@@ -251,6 +251,56 @@ START_TEST(test_samples_that_are_left_out_are_counted) {
 }
 END_TEST
 
+static uint32_t add_weighed(TraceStore *store, const char *source, int64_t ts, int64_t weight) {
+        TraceTable *samples = trace_store_table(store, TRACE_TABLE_STACK_SAMPLE);
+        uint32_t row = trace_table_add(samples);
+
+        trace_table_set_i64(samples, WEIGHED_TS, row, ts);
+        trace_table_set_i64(samples, WEIGHED_WEIGHT, row, weight);
+        trace_table_set(samples, WEIGHED_UTID, row, 0);
+        trace_table_set(samples, WEIGHED_SOURCE, row, trace_pool_add_text(&store->pool, source));
+        return row;
+}
+
+START_TEST(test_faults_count_what_they_weigh) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store();
+        ReportContent content;
+        size_t n_all = 0;
+
+        trace_table_add(trace_store_table(store, TRACE_TABLE_THREAD));
+        for (int i = 0; i < 1000; i++) {
+                add_weighed(store, "linux.faults", i * 100, 64);
+                add_weighed(store, "linux.offcpu", i * 100, 100);
+        }
+        ck_assert_int_eq(report_content_init(&content, store), 0);
+        report_content_thin(&content, 100000);
+        ck_assert_uint_eq(report_content_rows(&content, REPORT_FAULTS, 0, add_up, &n_all), 1000);
+        ck_assert_uint_eq(n_all, 64000);
+        report_content_thin(&content, 1000);
+        n_all = 0;
+        ck_assert_uint_le(report_content_rows(&content, REPORT_FAULTS, 0, add_up, &n_all), 100);
+        ck_assert_uint_eq(n_all, 64000);
+        report_content_deinit(&content);
+}
+END_TEST
+
+START_TEST(test_weights_that_nobody_can_have_do_no_harm) {
+        static const int64_t weights[] = { INT64_MAX, INT64_MIN, 0, -1, INT64_MAX };
+        _cleanup_(trace_store_freep) TraceStore *store = make_store();
+        ReportContent content;
+        size_t n_all = 0;
+
+        trace_table_add(trace_store_table(store, TRACE_TABLE_THREAD));
+        for (size_t i = 0; i < ARRAY_SIZE(weights); i++)
+                add_weighed(store, "linux.faults", (int64_t)i, weights[i]);
+        ck_assert_int_eq(report_content_init(&content, store), 0);
+        report_content_thin(&content, 1);
+        ck_assert_uint_ge(report_content_rows(&content, REPORT_FAULTS, 0, add_up, &n_all), 1);
+        ck_assert_uint_ge(n_all, UINT32_MAX);
+        report_content_deinit(&content);
+}
+END_TEST
+
 START_TEST(test_the_grain_is_chosen_by_the_number_of_rows) {
         _cleanup_(trace_store_freep) TraceStore *store = make_store();
         uint32_t track = add_track(store, "t", TRACK_KIND_SLICE);
@@ -281,4 +331,6 @@ TEST_MAIN("thin",
           test_a_stack_is_told_once_and_from_outside,
           test_a_stack_that_goes_round_ends,
           test_samples_that_are_left_out_are_counted,
+          test_faults_count_what_they_weigh,
+          test_weights_that_nobody_can_have_do_no_harm,
           test_the_grain_is_chosen_by_the_number_of_rows)
