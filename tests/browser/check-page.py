@@ -19,7 +19,7 @@ import accessibility
 from browser import BrowserError, browser, click, installed, press
 from png import read_png
 from recording import MEM_AVAILABLE, MS, PRESSURE_MEMORY, counter, event, machine_stats, process, process_memory
-from recording import thread, value, write
+from recording import stack_samples, thread, value, write
 
 FLOW = 77
 TICK = MS // 5  # every half of a millisecond, but for a pause in the middle
@@ -56,6 +56,19 @@ def make_recording(path, longer=0):
         packets.append(process_memory(at, 100, 1024 * (1 + number)))
     packets += [counter(9, "psi.cpu.some"), counter(10, MARKUP), value(0, 9, float("nan")), value(10 * MS, 9, 1e308)]
     packets += [value(20 * MS, 9, float("-inf")), value(30 * MS, 9, -1e308), value(0, 10, float("nan"))]
+    write(path, packets)
+
+
+FUNCTIONS = [["start", "waits"], ["start", "touches"]]
+UNIT_NS, UNIT_FAULTS = 1, 5
+
+
+def make_stacks_recording(path):
+    """A thread that sleeps and touches memory."""
+    packets = [process(1, 100, "game"), thread(2, 100, "main")]
+    packets += stack_samples(2, "linux.offcpu", UNIT_NS, FUNCTIONS, [(100 * MS, 100, 300 * MS, 1)])
+    faults = [(at * MS, 100, 64, 2) for at in range(500, 510)]
+    packets += stack_samples(3, "linux.faults", UNIT_FAULTS, FUNCTIONS, faults)
     write(path, packets)
 
 
@@ -112,14 +125,14 @@ def flames(window):
     return {name: total / MS for name, total in found if name}
 
 
-def place_of(window, name):
+def place_of(window, name, kind="slices"):
     """Where the line of a name's first row is in the window: left, right, top and bottom of the plot's line."""
     return window.run(
         """
         const { drawing, lanes } = window.desktrace;
         document.getElementById("canvas").scrollIntoView();
         for (const item of lanes.items) {
-            if (!item.lane || item.lane.kind !== "slices") continue;
+            if (item.lane?.kind !== arguments[1]) continue;
             for (const [depth, line] of item.lane.lines.entries())
                 if (lanes.nameOf(item.lane, line.what[0]) === arguments[0]) {
                     const box = drawing.canvas.getBoundingClientRect();
@@ -128,7 +141,7 @@ def place_of(window, name):
                 }
         }
         return null;""",
-        name,
+        name, kind,
     )
 
 
@@ -316,6 +329,37 @@ def check(checks, window, folder, pictures):
             file.write(window.picture())
 
 
+def flames_of(window, kind):
+    """What the flame graph of a kind adds up to, by name, without the lane's own."""
+    window.run(f"""const kind = document.getElementById("flame-kind"); kind.value = "{kind}";
+               kind.dispatchEvent(new Event("change"));""")
+    found = window.run("return window.desktrace.flames.nodes.map(({ node }) => [node.name, node.total])")
+    return {name: total for name, total in found if name in ("start", "waits", "touches")}
+
+
+def check_stacks(checks, window, folder):
+    name = window.name
+    with checks.that(f"{name}: a page of sleep and page faults opens, and draws their lanes"):
+        open_page(window, folder + "/stacks.html")
+        window.run("""const { lanes, drawing } = window.desktrace;
+                   for (const group of lanes.data.groups) lanes.open(group); drawing.draw();""")
+        assert place_of(window, "waits", "sleeps") and place_of(window, "touches", "faults")
+    with checks.that(f"{name}: flame graphs have the time of the one, and the number of the others"):
+        kinds = window.run("return [...document.getElementById('flame-kind').options].map((one) => one.value)")
+        assert kinds == ["sleeps", "faults"], kinds
+        assert flames_of(window, "sleeps") == {"start": 300 * MS, "waits": 300 * MS}, flames_of(window, "sleeps")
+        assert flames_of(window, "faults") == {"start": 640, "touches": 640}, flames_of(window, "faults")
+        assert "640 page faults" in window.run("return document.getElementById('flame-note').textContent")
+    with checks.that(f"{name}: a row of faults says how many it stands for"):
+        window.run("""const lanes = window.desktrace.lanes.data.groups.flatMap((group) => group.lanes);
+                   const lane = lanes.find((one) => one.kind === "faults");
+                   window.desktrace.describe({ lane, line: lane.lines[0], row: 0 });""")
+        assert "64 page faults: touches" in details(window), details(window)
+    with checks.that(f"{name}: the console has no complaint about stacks"):
+        complaints = window.complaints()
+        assert not complaints, complaints
+
+
 SIDES = "const [a, b] = window.desktraceSides.map(({ drawing }) => [drawing.from, drawing.to]); return [a, b];"
 
 
@@ -380,9 +424,16 @@ def main(desktrace, pictures=None):
             command = [desktrace, "report", folder + "/game.pftrace", "--", folder + "/later.pftrace"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, json.dumps(done.stderr)
+        make_stacks_recording(folder + "/stacks.pftrace")
+        with checks.that("the page of call stacks is made"):
+            command = [desktrace, "report", folder + "/stacks.pftrace"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, json.dumps(done.stderr)
         for kind in kinds:
             with browser(kind) as window:
                 check(checks, window, folder, pictures)
+            with browser(kind) as window:
+                check_stacks(checks, window, folder)
             with browser(kind) as window:
                 check_pair(checks, window, folder, pictures)
     print(f"1..{checks.n}")

@@ -70,6 +70,23 @@ def process_memory(at, pid, rss_kb):
     return packet(field(8, START + at), field(9, field(1, field(1, pid) + field(3, rss_kb))))
 
 
+def stack_samples(sequence, source, unit, stacks, samples):
+    """Call stacks that have a weight: `stacks` are names of functions, outermost first; `samples` have a time, a thread
+    of program 100, a weight and the number of a stack."""
+    names = sorted({name for stack in stacks for name in stack})
+    data = field(17, field(1, 1) + field(2, "/usr/bin/game")) + field(19, field(1, 1) + field(7, 1))
+    for number, name in enumerate(names, 1):
+        data += field(5, field(1, number) + field(2, name))
+        data += field(6, field(1, number) + field(2, number) + field(3, 1) + field(4, number))
+    for number, stack in enumerate(stacks, 1):
+        data += field(7, field(1, number) + b"".join(field(2, names.index(name) + 1) for name in stack))
+    defaults = field(58, 6) + field(100, field(1, source) + field(2, field(2, "weight") + field(3, unit)))
+    yield field(1, field(13, 1) + field(59, defaults) + field(12, data) + field(10, sequence))
+    for at, tid, weight, stack in samples:
+        of = field(1, field(2, 100) + field(3, tid)) + field(6, stack) + field(11, weight)
+        yield field(1, field(8, START + at) + field(13, 2) + field(135, of) + field(10, sequence))
+
+
 def write(path, packets):
     with open(path, "wb") as file:
         file.write(b"".join(packets))
