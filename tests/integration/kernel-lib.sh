@@ -41,3 +41,10 @@ recorded() {
 reads() {
         is_done_or_lossy "$DESKTRACE" "$@"
 }
+
+# may_sample: or the test is left out
+may_sample() {
+        "$DESKTRACE_PROBES" --list-sources=json 2>/dev/null | python3 -c 'import json, sys
+known = {s["name"]: s["unavailable"] for s in json.load(sys.stdin)}
+sys.exit(1 if known["linux.perf"] else 0)' || skip_all 'this machine lets nobody sample'
+}

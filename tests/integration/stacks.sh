@@ -7,11 +7,7 @@
 # shellcheck source=tests/integration/kernel-lib.sh
 . "$(dirname "$0")/kernel-lib.sh"
 
-"$DESKTRACE_PROBES" --list-sources=json >sources.json 2>/dev/null
-python3 -c 'import json, sys
-known = {s["name"]: s["unavailable"] for s in json.load(open("sources.json"))}
-sys.exit(1 if known["linux.perf"] else 0)' ||
-        skip_all 'this machine lets nobody sample'
+may_sample
 
 # config FIELDS: of linux.perf alone
 config() {
