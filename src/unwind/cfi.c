@@ -24,6 +24,13 @@ static int read_record(ByteReader *ret, const CfiSection *section, size_t offset
         return 0;
 }
 
+size_t cfi_record_end(const CfiSection *section, size_t offset) {
+        ByteReader reader;
+
+        return read_record(&reader, section, offset) ? section->n_bytes
+                                                     : (size_t)(reader.end - reader.start);
+}
+
 static void read_augmentation(CfiEntry *entry, ByteReader *reader, const char *letters) {
         for (; *letters; letters++)
                 switch (*letters) {

@@ -51,6 +51,9 @@ typedef struct CfiEntry {
         bool has_lengths; /* augmentation "z": data that can be skipped */
 } CfiEntry;
 
+/* Where the record that begins at byte `offset` ends; the end of the section if none begins there. */
+size_t cfi_record_end(const CfiSection *section, size_t offset);
+
 /* Reads the entry at byte `offset` of the section: 0 or CFI_E_BAD. */
 int cfi_entry_read(CfiEntry *ret, const CfiSection *section, size_t offset);
 

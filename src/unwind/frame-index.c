@@ -7,7 +7,6 @@
 #define INDEX_VERSION  1
 #define COUNT_ENCODING 0x03 /* an unsigned number of 4 bytes */
 #define TABLE_ENCODING 0x3b /* signed numbers of 4 bytes, from the start of .eh_frame_hdr */
-#define ROW_BYTES      8
 
 int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint64_t address) {
         ByteReader reader;
@@ -25,7 +24,8 @@ int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint
                 return FRAME_INDEX_E_BAD;
         section = byte_read_pointer(&reader, section_encoding, address);
         n_rows = byte_read(&reader, 4);
-        if (reader.failed || n_rows == 0 || n_rows > byte_reader_left(&reader) / ROW_BYTES)
+        if (reader.failed || n_rows == 0 ||
+            n_rows > byte_reader_left(&reader) / FRAME_INDEX_ROW_BYTES)
                 return FRAME_INDEX_E_BAD;
         *ret = (FrameIndex){
                 .rows = reader.at,
@@ -39,7 +39,7 @@ int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint
 static int32_t row_number(const FrameIndex *index, size_t row, size_t offset) {
         ByteReader reader;
 
-        byte_reader_init(&reader, index->rows + row * ROW_BYTES + offset, 4, 0);
+        byte_reader_init(&reader, index->rows + row * FRAME_INDEX_ROW_BYTES + offset, 4, 0);
         return (int32_t)byte_read(&reader, 4);
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FRAME_INDEX_ROW_BYTES 8u
+
 enum {
         _FRAME_INDEX_E_SUCCESS,
         FRAME_INDEX_E_BAD, /* not an index, or not in the usual encoding */

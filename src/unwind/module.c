@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <elf.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "shared/macro.h"
+#include "unwind/frame-list.h"
 #include "unwind/module.h"
 
 /* How much to read from the start of the last entry on; programs of functions are a few KiB at most. */
@@ -91,6 +93,72 @@ static int read_section(Module *module, ModuleReader *reader) {
         return 0;
 }
 
+/*
+ * A file without an index
+ */
+
+/* Finds .eh_frame by the table of sections. */
+static bool find_frames(ModuleReader *reader, const ElfSections *sections, ElfSegment *ret) {
+        _cleanup_(freep) uint8_t *table = NULL, *names = NULL;
+        const uint8_t *bytes;
+        size_t n_table, n_names;
+        ElfSegment segment;
+
+        if (sections->offset == 0 ||
+            read_part(&bytes, &n_table, reader, sections->offset, sections->n * sizeof(Elf64_Shdr)))
+                return false;
+        table = (uint8_t *)bytes;
+        if (!elf_sections_get(table, n_table, sections->names, &segment) ||
+            segment.n_bytes > SECTION_NAMES_BYTES_MAX ||
+            read_part(&bytes, &n_names, reader, segment.offset, segment.n_bytes))
+                return false;
+        names = (uint8_t *)bytes;
+        return elf_sections_find_frames(table, n_table, names, n_names, ret);
+}
+
+/* The rows are made here, and belong to the module as those do that are read. */
+static int make_index(Module *module) {
+        const size_t n = frame_list_make(NULL, SIZE_MAX, &module->section);
+        uint8_t *rows;
+
+        if (n == 0)
+                return MODULE_E_NO_FRAMES;
+        rows = calloc(n, FRAME_INDEX_ROW_BYTES);
+        if (!rows)
+                return -ENOMEM;
+        module->index_bytes = rows;
+        module->n_index_bytes = n * FRAME_INDEX_ROW_BYTES;
+        module->index = (FrameIndex){
+                .rows = rows,
+                .n_rows = frame_list_make(rows, n, &module->section),
+                .address = module->section.address,
+                .section = module->section.address,
+        };
+        return 0;
+}
+
+/* What is lent is memory of a program, where the table of sections is not. */
+static int list_frames(Module *module, ModuleReader *reader) {
+        ElfSegment segment;
+        int r;
+
+        if (reader->lend || !find_frames(reader, &module->sections, &segment))
+                return MODULE_E_NO_FRAMES;
+        r = read_part(&module->section_bytes,
+                      &module->section.n_bytes,
+                      reader,
+                      segment.offset,
+                      segment.n_bytes);
+        if (r < 0)
+                return r == -ENOMEM ? r : MODULE_E_NO_FRAMES;
+        module->section.bytes = module->section_bytes;
+        module->section.address = segment.address;
+        r = make_index(module);
+        if (r > 0)
+                module->section.n_bytes = 0;
+        return r;
+}
+
 static int read_head(Module *module, ModuleReader *reader) {
         uint8_t head[MODULE_HEAD_BYTES];
         const int64_t n = reader->read(reader, head, sizeof(head), 0);
@@ -99,6 +167,7 @@ static int read_head(Module *module, ModuleReader *reader) {
                 return (int)n;
         if (elf_image_parse(&module->image, head, MIN((size_t)n, sizeof(head))))
                 return MODULE_E_NOT_ELF;
+        elf_sections_parse(&module->sections, head, MIN((size_t)n, sizeof(head)));
         module->architecture = architecture_of_elf(module->image.machine);
         return 0;
 }
@@ -119,6 +188,8 @@ int module_new(Module **ret, ModuleReader *reader) {
         r = read_index(module, reader);
         if (r == 0)
                 r = read_section(module, reader);
+        else if (r > 0 && module->image.frame_index.n_bytes == 0)
+                r = list_frames(module, reader);
         if (r < 0) {
                 module_free(TAKE(module));
                 return r;

@@ -14,6 +14,7 @@
 #include "unwind/cfi.h"
 #include "unwind/elf-image.h"
 #include "unwind/frame-index.h"
+#include "unwind/frame-list.h"
 
 #define MODULE_HEAD_BYTES  4096u
 #define MODULE_NOTES_BYTES 4096u
@@ -23,7 +24,7 @@
 enum {
         _MODULE_E_SUCCESS,
         MODULE_E_NOT_ELF,   /* or for another machine */
-        MODULE_E_NO_FRAMES, /* no .eh_frame_hdr, or an invalid one */
+        MODULE_E_NO_FRAMES, /* no .eh_frame, or an invalid .eh_frame_hdr */
 };
 
 typedef struct ModuleReader ModuleReader;
@@ -40,6 +41,7 @@ typedef struct Module {
         uint32_t id; /* never reused; a key for caches */
         const Architecture *architecture;
         ElfImage image;
+        ElfSections sections;
         uint8_t build_id[BUILD_ID_MAX];
         size_t n_build_id;
         const uint8_t *index_bytes;

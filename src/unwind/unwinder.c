@@ -33,6 +33,7 @@ typedef struct Walk {
         const UnwindStack *stack;
         UnwindRegisters registers;
         bool is_return; /* pc is a return address */
+        bool is_blind;  /* the innermost frame is in code that has no rows anywhere */
 } Walk;
 
 int unwinder_new(Unwinder **ret, uint16_t elf_machine) {
@@ -284,13 +285,14 @@ static UnwindEnd step_out_of_signal(Walk *walk) {
 }
 
 /* Without a row: code that keeps frame pointers has the caller's above its own, and the return address above that. A
- * chain that passes no code at all is none. A frame pointer of 0 is how the ABI marks the outermost frame. */
+ * chain that passes no code at all is none. A frame pointer of 0 is how the ABI marks the outermost frame; but the
+ * innermost one may be of code that uses the register as it likes, if there are no rows for any of that code. */
 static UnwindEnd step_by_pointer(Walk *walk) {
         const uint8_t fp_number = walk->unwinder->architecture->kept[KEPT_FRAME_POINTER];
         uint64_t sp = stack_pointer(walk), fp, pc, caller;
 
         walk->unwinder->n_steps_by_pointer++;
-        if (!get_register(walk, fp_number, &fp))
+        if (!get_register(walk, fp_number, &fp) || (fp == 0 && walk->is_blind))
                 return UNWIND_NO_ROW;
         for (unsigned i = 0; i < UNWIND_POINTER_STEPS_MAX; i++) {
                 UnwindEnd end;
@@ -336,7 +338,12 @@ static UnwindEnd step(Walk *walk, const UnwindRow *row) {
 static UnwindEnd begin_nowhere(Walk *walk) {
         walk->unwinder->frames[walk->unwinder->n_frames++] =
                 (UnwindFrame){ .pc = walk->registers.pc };
+        walk->is_blind = true;
         return step_by_pointer(walk);
+}
+
+static bool has_rows(const CodeFile *file) {
+        return file && file->module && file->module->section.n_bytes > 0;
 }
 
 static UnwindEnd walk_frame(Walk *walk) {
@@ -350,6 +357,7 @@ static UnwindEnd walk_frame(Walk *walk) {
         if (end != UNWIND_COMPLETE)
                 return end;
         unwinder->frames[unwinder->n_frames++] = frame_of(entry);
+        walk->is_blind = !walk->is_return && !has_rows(entry->file);
         return step(walk, &entry->row);
 }
 

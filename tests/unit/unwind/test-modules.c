@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <elf.h>
 #include <errno.h>
 
 #include "forged-elf.h"
+#include "module-file.h"
 #include "shared/macro.h"
 #include "test.h"
 #include "unwind/address-space.h"
@@ -166,6 +168,102 @@ static CodeFile *file_at(const AddressSpace *space, uint64_t address) {
         return mapping ? mapping->file : NULL;
 }
 
+/* A file as it is, but that nothing in its head says where .eh_frame_hdr is. */
+static int64_t
+read_without_index(ModuleReader *reader, void *buffer, size_t n_bytes, uint64_t offset) {
+        const int64_t n = file_read(reader, buffer, n_bytes, offset);
+        Elf64_Ehdr header;
+
+        if (offset != 0 || n < (int64_t)sizeof(header))
+                return n;
+        memcpy(&header, buffer, sizeof(header));
+        for (size_t i = 0; i < header.e_phnum; i++) {
+                uint8_t *segment = (uint8_t *)buffer + header.e_phoff + i * sizeof(Elf64_Phdr);
+                Elf64_Word type = PT_NULL;
+
+                if (memcmp(segment, &(Elf64_Word){ PT_GNU_EH_FRAME }, sizeof(type)) == 0)
+                        memcpy(segment, &type, sizeof(type));
+        }
+        return n;
+}
+
+START_TEST(test_a_file_without_an_index_has_the_same_rows) {
+        FileReader reader = { .reader.read = file_read };
+        Module *indexed = NULL, *listed = NULL;
+
+        reader.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        ck_assert_int_ge(reader.fd, 0);
+        ck_assert_int_eq(module_new(&indexed, &reader.reader), 0);
+        reader.reader.read = read_without_index;
+        ck_assert_int_eq(module_new(&listed, &reader.reader), 0);
+        close(reader.fd);
+        ck_assert_uint_eq(listed->image.frame_index.n_bytes, 0);
+        ck_assert_uint_eq(listed->index.n_rows, indexed->index.n_rows);
+        for (size_t i = 0; i < indexed->image.n_loaded; i++) {
+                const ElfSegment *segment = &indexed->image.loaded[i];
+                UnwindRow one, other;
+
+                for (uint64_t at = 0; segment->is_executable && at < segment->n_bytes; at++) {
+                        module_row(indexed, &one, segment->address + at);
+                        module_row(listed, &other, segment->address + at);
+                        ck_assert_mem_eq(&one, &other, sizeof(one));
+                }
+        }
+        module_free(indexed);
+        module_free(listed);
+}
+END_TEST
+
+/* Each word of the table of sections in turn becomes something else. */
+START_TEST(test_a_broken_table_of_sections_does_no_harm) {
+        static const uint64_t values[] = { 0, 1, 0x7fffffff, UINT64_MAX };
+        Elf64_Shdr table[3] = { [1] = { .sh_name = 1,
+                                        .sh_type = SHT_PROGBITS,
+                                        .sh_flags = SHF_ALLOC,
+                                        .sh_offset = 64,
+                                        .sh_size = 64 },
+                                [2] = { .sh_type = SHT_STRTAB, .sh_offset = 128, .sh_size = 11 } };
+        static const char names[] = "\0.eh_frame";
+        ElfSegment found;
+
+        ck_assert(elf_sections_find_frames(table, sizeof(table), names, sizeof(names), &found));
+        ck_assert_uint_eq(found.offset, 64);
+        ck_assert(
+                !elf_sections_find_frames(table, sizeof(table), names, sizeof(names) - 1, &found));
+        ck_assert(!elf_sections_find_frames(table, sizeof(table), names, 0, &found));
+        ck_assert(!elf_sections_find_frames(table, sizeof(table[0]), names, sizeof(names), &found));
+        ck_assert(!elf_sections_get(table, sizeof(table), 3, &found));
+        ck_assert(!elf_sections_get(table, sizeof(table), SIZE_MAX, &found));
+        for (size_t at = 0; at + sizeof(values[0]) <= sizeof(table); at += 4)
+                for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+                        Elf64_Shdr broken[3];
+
+                        memcpy(broken, table, sizeof(table));
+                        memcpy((uint8_t *)broken + at, &values[i], sizeof(values[i]));
+                        (void)elf_sections_find_frames(
+                                broken, sizeof(broken), names, sizeof(names), &found);
+                }
+}
+END_TEST
+
+/* A section whose records say that they are longer than it, or nothing. */
+START_TEST(test_a_list_of_broken_entries_ends) {
+        static const uint8_t lengths[] = { 0, 1, 4, 0x7f, 0xff };
+        uint8_t bytes[64], rows[sizeof(bytes) * FRAME_INDEX_ROW_BYTES];
+
+        for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
+                for (size_t fill = 0; fill < 256; fill++) {
+                        const CfiSection section = { bytes, sizeof(bytes), FORGED_START };
+
+                        memset(bytes, (int)fill, sizeof(bytes));
+                        memset(bytes, 0, 4);
+                        bytes[0] = lengths[i];
+                        ck_assert_uint_le(frame_list_make(rows, sizeof(bytes), &section),
+                                          sizeof(bytes));
+                }
+}
+END_TEST
+
 START_TEST(test_a_new_mapping_replaces_what_lay_there) {
         AddressSpace space;
 
@@ -235,6 +333,9 @@ TEST_MAIN("modules",
           test_a_broken_program_gives_no_row,
           test_a_broken_file_does_no_harm,
           test_a_file_without_frames_is_a_module_without_rows,
+          test_a_file_without_an_index_has_the_same_rows,
+          test_a_broken_table_of_sections_does_no_harm,
+          test_a_list_of_broken_entries_ends,
           test_a_new_mapping_replaces_what_lay_there,
           test_each_change_is_a_new_generation,
           test_a_space_has_so_many_mappings)

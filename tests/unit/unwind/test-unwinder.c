@@ -256,6 +256,22 @@ START_TEST(test_a_file_that_nobody_has_read_is_asked_for) {
 }
 END_TEST
 
+/* Of a program without tables, say: that its register is 0 does not make the innermost function the only one. */
+START_TEST(test_no_frame_pointer_says_nothing_where_there_are_no_rows) {
+        World *world = world_new();
+
+        world->file = (CodeFile){ CODE_OPAQUE };
+        ck_assert_int_eq(run_at(world, world->plain, 0), UNWIND_NO_ROW);
+        ck_assert_uint_eq(world->unwinder->n_frames, 1);
+        /* What has called something keeps the rules of the ABI. */
+        world->words[2] = 0;
+        world->words[3] = world->plain + 8;
+        ck_assert_int_eq(run_at(world, world->plain, place(2)), UNWIND_COMPLETE);
+        ck_assert_uint_eq(world->unwinder->n_frames, 2);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_processes_share_the_rows_of_a_file) {
         World *world = world_new();
         AddressSpace other;
@@ -283,7 +299,7 @@ START_TEST(test_what_is_mapped_elsewhere_is_not_remembered) {
         ck_assert_int_eq(address_space_map(&world->space,
                                            &(Mapping){ .start = BASE, .end = BASE + FORGED_SIZE }),
                          0);
-        ck_assert_int_eq(run_at(world, world->plain, 0), UNWIND_COMPLETE);
+        ck_assert_int_eq(run_at(world, world->plain, 0), UNWIND_NO_ROW);
         ck_assert_ptr_null(world->unwinder->frames[0].file);
         world_free(world);
 }
@@ -298,7 +314,7 @@ START_TEST(test_address_spaces_do_not_take_each_other_s_places) {
                 address_space_clear(&world->space);
                 address_space_map(&world->space,
                                   &(Mapping){ .start = BASE, .end = BASE + FORGED_SIZE });
-                ck_assert_int_eq(run_at(world, world->plain, 0), UNWIND_COMPLETE);
+                ck_assert_int_eq(run_at(world, world->plain, 0), UNWIND_NO_ROW);
                 ck_assert_ptr_null(world->unwinder->frames[0].file);
         }
         world_free(world);
@@ -317,6 +333,7 @@ TEST_MAIN("unwinder",
           test_a_return_address_that_is_no_code_ends_the_stack,
           test_endless_recursion_has_an_end,
           test_a_file_that_nobody_has_read_is_asked_for,
+          test_no_frame_pointer_says_nothing_where_there_are_no_rows,
           test_processes_share_the_rows_of_a_file,
           test_what_is_mapped_elsewhere_is_not_remembered,
           test_address_spaces_do_not_take_each_other_s_places)
