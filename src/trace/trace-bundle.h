@@ -132,7 +132,7 @@ typedef struct TraceCompactWaking {
 
 void trace_compact_init(TraceCompactSched *compact, const WireField *bytes);
 
-/* Most varints are one or two bytes long. */
+/* Most varints are up to three bytes long. */
 static inline bool trace_compact_next(TraceCompactSched *compact, uint32_t column, uint64_t *ret) {
         WireReader *reader = &compact->columns[column];
 
@@ -144,6 +144,12 @@ static inline bool trace_compact_next(TraceCompactSched *compact, uint32_t colum
                 if (reader->at[1] < 0x80) {
                         *ret = (reader->at[0] & 0x7f) | (uint64_t)reader->at[1] << 7;
                         reader->at += 2;
+                        return true;
+                }
+                if (reader->end - reader->at > 2 && reader->at[2] < 0x80) {
+                        *ret = (reader->at[0] & 0x7f) | (uint64_t)(reader->at[1] & 0x7f) << 7 |
+                               (uint64_t)reader->at[2] << 14;
+                        reader->at += 3;
                         return true;
                 }
         }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shared/error.h"
+#include "shared/macro.h"
 #include "trace/trace-reader.h"
 #include "trace/trace-unpack.h"
 #include "wire/wire-reader.h"
@@ -101,10 +102,27 @@ static int trace_reader_frame(TraceReader *reader, size_t *ret_n_header, size_t 
         return 0;
 }
 
+/* A packet of less than 128 bytes that has been read already: most are. */
+static inline bool
+trace_reader_next_small(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
+        const uint8_t *start = reader->buffer.data + reader->at;
+        const size_t n_ahead = trace_reader_n_ahead(reader);
+
+        if (n_ahead < 2 || start[0] != PACKET_TAG || start[1] >= 0x80 || n_ahead - 2 < start[1])
+                return false;
+        *ret = start + 2;
+        *ret_n = start[1];
+        reader->n_frame = 2 + (size_t)start[1];
+        reader->at += reader->n_frame;
+        return true;
+}
+
 static int trace_reader_next_raw(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
         size_t n_header, n_packet;
         int r;
 
+        if (LIKELY(trace_reader_next_small(reader, ret, ret_n)))
+                return 0;
         r = trace_reader_frame(reader, &n_header, &n_packet);
         if (r)
                 return r;
@@ -133,8 +151,6 @@ static int trace_reader_next_unpacked(TraceReader *reader, const uint8_t **ret, 
         WireReader wire;
         WireField field;
 
-        if (reader->unpacked_at == reader->unpacked.n)
-                return TRACE_READER_E_END;
         wire_reader_init(&wire,
                          reader->unpacked.data + reader->unpacked_at,
                          reader->unpacked.n - reader->unpacked_at);
@@ -151,11 +167,10 @@ int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
         int r;
 
         for (;;) {
-                r = trace_reader_next_unpacked(reader, ret, ret_n);
-                if (r != TRACE_READER_E_END)
-                        return r;
+                if (reader->unpacked_at < reader->unpacked.n)
+                        return trace_reader_next_unpacked(reader, ret, ret_n);
                 r = trace_reader_next_raw(reader, ret, ret_n);
-                if (r)
+                if (r || trace_unpack_is_plain(*ret, *ret_n))
                         return r;
                 r = trace_unpack(&reader->unpacked, *ret, *ret_n);
                 if (r == TRACE_UNPACK_E_PLAIN)

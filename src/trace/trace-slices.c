@@ -7,6 +7,7 @@
 typedef struct SliceStack {
         uint32_t *rows;
         size_t n, n_allocated;
+        bool may_have_ended; /* not all of them are open */
 } SliceStack;
 
 void trace_slices_deinit(TraceSlices *slices) {
@@ -59,8 +60,10 @@ static void stack_truncate(TraceTable *table, SliceStack *stack, size_t i) {
  * that it begins in. */
 static bool stack_close(TraceSlices *slices, SliceStack *stack, int64_t at_ns, int64_t new_dur) {
         TraceTable *table = slice_table(slices);
-        bool has_open = false;
+        bool has_open = false, has_ended = false;
 
+        if (LIKELY(!stack->may_have_ended))
+                return true;
         for (size_t i = stack->n; i-- > 0;) {
                 uint32_t row = stack->rows[i];
                 int64_t dur = slice_dur(table)[row], end = slice_ts(table)[row] + dur;
@@ -70,6 +73,7 @@ static bool stack_close(TraceSlices *slices, SliceStack *stack, int64_t at_ns, i
                         continue;
                 }
                 if (has_open) {
+                        has_ended = true;
                         if (at_ns <= end)
                                 continue;
                         slices->n_misplaced++;
@@ -82,11 +86,13 @@ static bool stack_close(TraceSlices *slices, SliceStack *stack, int64_t at_ns, i
                         stack->n = i;
                         continue;
                 }
+                has_ended = true;
                 if (new_dur >= 0 && at_ns < end && new_dur > end - at_ns) {
                         slices->n_overlapping++;
                         return false;
                 }
         }
+        stack->may_have_ended = has_ended;
         return true;
 }
 
@@ -140,6 +146,7 @@ uint32_t trace_slices_begin(TraceSlices *slices,
         else if (args != TRACE_NONE)
                 trace_table_set(table, SLICE_ARGS, row, args);
         stack_push(slices, stack, row);
+        stack->may_have_ended |= dur >= 0;
         return row;
 }
 
@@ -200,6 +207,8 @@ uint32_t trace_slices_end(TraceSlices *slices,
         slice_dur(table)[row] = at_ns - slice_ts(table)[row];
         if (i == stack->n - 1)
                 stack->n--;
+        else
+                stack->may_have_ended = true;
         slice_add_args(slices, row, args);
         return row;
 }

@@ -6,6 +6,7 @@
 
 typedef struct ThreadInfo {
         uint32_t next; /* thread of the same process */
+        uint32_t name; /* of this rank */
         uint8_t rank;
         bool is_dead;
 } ThreadInfo;
@@ -347,9 +348,11 @@ void trace_threads_end(TraceThreads *threads, int32_t tid, int64_t at_ns) {
 void trace_threads_name(TraceThreads *threads, uint32_t utid, uint32_t name, uint8_t rank) {
         ThreadInfo *thread = &threads->threads[utid];
 
-        if (name == 0 || rank < thread->rank)
+        /* Each switch says what the thread is called. */
+        if (name == 0 || rank < thread->rank || (rank == thread->rank && name == thread->name))
                 return;
         thread->rank = rank;
+        thread->name = name;
         trace_table_set(thread_table(threads), THREAD_NAME, utid, name);
 }
 

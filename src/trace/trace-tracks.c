@@ -86,9 +86,17 @@ static uint32_t slot_add(TraceTracks *tracks, uint64_t key, uint64_t uuid) {
 }
 
 uint32_t trace_tracks_slot(TraceTracks *tracks, uint64_t uuid) {
-        uint64_t slot = trace_map_find(&tracks->by_uuid, uuid);
+        uint64_t known;
+        uint32_t slot;
 
-        return slot == TRACE_MAP_NONE ? slot_add(tracks, uuid, uuid) : (uint32_t)slot;
+        if (LIKELY(tracks->has_recent && tracks->recent_uuid == uuid))
+                return tracks->recent_slot;
+        known = trace_map_find(&tracks->by_uuid, uuid);
+        slot = known == TRACE_MAP_NONE ? slot_add(tracks, uuid, uuid) : (uint32_t)known;
+        tracks->recent_uuid = uuid;
+        tracks->recent_slot = slot;
+        tracks->has_recent = slot != TRACE_NONE;
+        return slot;
 }
 
 const TraceTrackInfo *trace_tracks_info(const TraceTracks *tracks, uint32_t slot) {

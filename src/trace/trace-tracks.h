@@ -53,7 +53,10 @@ typedef struct TraceTracks {
         TraceThreads *threads;
         TraceArgSets *sets;
         bool wants_args;
-        TraceMap by_uuid; /* → slot */
+        TraceMap by_uuid;     /* → slot */
+        uint64_t recent_uuid; /* the one that was asked for last */
+        uint32_t recent_slot;
+        bool has_recent;
         struct TrackSlot *slots;
         size_t n_slots, n_slots_allocated;
         TraceMap plain;  /* hash → row */

@@ -7,9 +7,6 @@
 #include "trace/trace-unpack.h"
 #include "wire/wire-reader.h"
 
-#define FIELD_COMPRESSED_PACKETS      50
-#define FIELD_ZSTD_COMPRESSED_PACKETS 133
-
 #define UNPACK_STEP_BYTES (256u << 10)
 
 /* Both codecs alike: more room, until the end or the limit. */
@@ -91,19 +88,14 @@ int trace_unpack(Bytes *out, const uint8_t *packet, size_t n) {
         WireReader reader;
         WireField field;
 
-        /* Most packets are plain, which the lowest bits of the number's first byte say already. */
-        if (n == 0 ||
-            (packet[0] != (uint8_t)(FIELD_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80) &&
-             packet[0] != (uint8_t)(FIELD_ZSTD_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80)))
-                return TRACE_UNPACK_E_PLAIN;
         wire_reader_init(&reader, packet, n);
         if (wire_read(&reader, &field) <= 0 || field.type != WIRE_BYTES ||
-            (field.number != FIELD_COMPRESSED_PACKETS &&
-             field.number != FIELD_ZSTD_COMPRESSED_PACKETS))
+            (field.number != TRACE_COMPRESSED_PACKETS &&
+             field.number != TRACE_ZSTD_COMPRESSED_PACKETS))
                 return TRACE_UNPACK_E_PLAIN;
         bytes_clear(out);
         unpacker.data = field.data;
         unpacker.n_data = field.n_bytes;
-        return field.number == FIELD_COMPRESSED_PACKETS ? unpack_deflate(&unpacker)
+        return field.number == TRACE_COMPRESSED_PACKETS ? unpack_deflate(&unpacker)
                                                         : unpack_zstd(&unpacker);
 }

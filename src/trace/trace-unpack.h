@@ -8,16 +8,29 @@
  * compressed_packets, whose decompressed payload is again a trace. The bytes are untrusted.
  */
 
+#include <stdbool.h>
+
 #include "shared/bytes.h"
+#include "wire/wire-writer.h" /* the wire types */
 
 /* The largest size that one packet may be decompressed to; more is an attack, or corrupt. */
 #define TRACE_UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
+
+/* Fields of perfetto.protos.TracePacket. */
+enum { TRACE_COMPRESSED_PACKETS = 50, TRACE_ZSTD_COMPRESSED_PACKETS = 133 };
 
 enum {
         _TRACE_UNPACK_E_SUCCESS,
         TRACE_UNPACK_E_PLAIN,   /* it is an ordinary packet */
         TRACE_UNPACK_E_CORRUPT, /* or more than TRACE_UNPACKED_BYTES_MAX */
 };
+
+/* Whether it cannot be compressed: most packets are plain, which the first byte of their first tag says already. */
+static inline bool trace_unpack_is_plain(const uint8_t *packet, size_t n) {
+        return n == 0 ||
+               (packet[0] != (uint8_t)(TRACE_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80) &&
+                packet[0] != (uint8_t)(TRACE_ZSTD_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80));
+}
 
 /* Replaces the contents of *out, unless it is TRACE_UNPACK_E_PLAIN. 0, an outcome, or -ENOMEM. */
 int trace_unpack(Bytes *out, const uint8_t *packet, size_t n);

@@ -40,31 +40,49 @@ static inline void wire_reader_init_field(WireReader *reader, const WireField *f
 /* 1: *ret is the next field. 0: at the end. -EBADMSG: not a protobuf message. */
 int wire_read(WireReader *reader, WireField *ret);
 
-/* Likewise, with the case in place that most fields are: a tag of one byte, and a number of up to two or bytes of less
- * than 128. For loops over millions of fields; neither `raw` nor n_raw is set. */
+/* A varint whose first byte is at `at`, with at least WIRE_VARINT_MAX bytes there. Returns the byte behind it; NULL: it
+ * is longer than that. */
+static inline const uint8_t *wire_read_varint_inside(const uint8_t *at, uint64_t *ret) {
+        uint64_t value = at[0] & 0x7f;
+        unsigned n = 0;
+
+        while (at[n++] & 0x80) {
+                if (n == WIRE_VARINT_MAX)
+                        return NULL;
+                value |= (uint64_t)(at[n] & 0x7f) << (7 * n);
+        }
+        *ret = value;
+        return at + n;
+}
+
+/* Likewise, with the cases in place that most fields are: a tag of one byte, and a number, or bytes of less than 128.
+ * For loops over millions of fields; neither `raw` nor n_raw is set. */
 static inline int wire_read_fast(WireReader *reader, WireField *ret) {
-        const uint8_t *at = reader->at;
+        const uint8_t *at = reader->at, *behind;
+        const size_t n_left = (size_t)(reader->end - at);
 
-        if (reader->end - at >= 3 && (at[0] & 0x80) == 0 && at[0] >= 8) {
-                const uint8_t type = at[0] & 7;
-
+        if (n_left == 0)
+                return 0;
+        if (n_left >= 2 && (at[0] & 0x80) == 0 && at[0] >= 8) {
                 ret->number = at[0] >> 3;
-                ret->type = type;
-                if (type == WIRE_VARINT && (at[1] & at[2] & 0x80) == 0) {
-                        const size_t n = at[1] & 0x80 ? 2 : 1;
-
-                        ret->value = n == 1 ? at[1] : (at[1] & 0x7fu) | (uint64_t)at[2] << 7;
-                        ret->data = NULL;
-                        ret->n_bytes = 0;
-                        reader->at = at + 1 + n;
-                        return 1;
-                }
-                if (type == WIRE_BYTES && at[1] < 0x80 && at[1] <= reader->end - at - 2) {
+                ret->type = at[0] & 7;
+                if (ret->type == WIRE_BYTES && at[1] < 0x80 && at[1] <= n_left - 2) {
                         ret->value = 0;
                         ret->data = at + 2;
                         ret->n_bytes = at[1];
                         reader->at = at + 2 + at[1];
                         return 1;
+                }
+                if (ret->type == WIRE_VARINT && (at[1] < 0x80 || n_left > WIRE_VARINT_MAX)) {
+                        ret->data = NULL;
+                        ret->n_bytes = 0;
+                        ret->value = at[1];
+                        behind = at[1] < 0x80 ? at + 2
+                                              : wire_read_varint_inside(at + 1, &ret->value);
+                        if (behind) {
+                                reader->at = behind;
+                                return 1;
+                        }
                 }
         }
         return wire_read(reader, ret);

@@ -112,8 +112,63 @@ START_TEST(test_bad_bytes_are_refused) {
 }
 END_TEST
 
+/* Bytes that look like messages: tags of low numbers, and more continued varints than chance would give. */
+static void fill_like_a_message(uint8_t *bytes, size_t n, uint32_t *seed) {
+        for (size_t i = 0; i < n; i++) {
+                *seed = *seed * 1664525 + 1013904223;
+                bytes[i] = (uint8_t)(*seed >> 24);
+                if ((*seed >> 16 & 7) < 3)
+                        bytes[i] |= 0x80;
+                if ((*seed >> 19 & 7) == 0)
+                        bytes[i] &= 0x1a;
+        }
+}
+
+/* All of `bytes`, by both readers, which say the same of each field and stop at the same place. */
+static void read_by_both(const uint8_t *bytes, size_t n) {
+        WireReader slow, fast;
+        WireField x, y;
+        int r;
+
+        wire_reader_init(&slow, bytes, n);
+        fast = slow;
+        do {
+                r = wire_read(&slow, &x);
+                ck_assert_int_eq(wire_read_fast(&fast, &y), r);
+                if (r <= 0)
+                        break;
+                ck_assert_ptr_eq(fast.at, slow.at);
+                ck_assert_uint_eq(y.number, x.number);
+                ck_assert_uint_eq(y.type, x.type);
+                if (x.type == WIRE_BYTES) {
+                        ck_assert_ptr_eq(y.data, x.data);
+                        ck_assert_uint_eq(y.n_bytes, x.n_bytes);
+                } else {
+                        ck_assert_uint_eq(y.value, x.value);
+                }
+        } while (r > 0);
+}
+
+START_TEST(test_both_readers_say_the_same) {
+        uint32_t seed = 4711;
+
+        for (unsigned i = 0; i < 50000; i++) {
+                uint8_t whole[24];
+                size_t n = i % (sizeof(whole) + 1);
+
+                fill_like_a_message(whole, n, &seed);
+                read_by_both(whole, n);
+        }
+        /* The longest varint, one that is too long, and each of both at the end of a message. */
+        read_by_both((const uint8_t *)"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11);
+        read_by_both((const uint8_t *)"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x08\x01", 13);
+        read_by_both((const uint8_t *)"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x08", 13);
+}
+END_TEST
+
 TEST_MAIN("wire",
           test_what_is_written_is_read,
           test_long_nested_messages_move_up,
           test_full_writer_fails_for_good_and_stays_inside,
-          test_bad_bytes_are_refused)
+          test_bad_bytes_are_refused,
+          test_both_readers_say_the_same)
