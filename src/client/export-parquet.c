@@ -3,6 +3,7 @@
 #include "client/export-parquet.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "client/export-rows.h"
 #include "client/export-tables.h"
@@ -20,9 +21,17 @@ static ParquetType declared_type(sqlite3_stmt *row, int column) {
                                      : PARQUET_INT64;
 }
 
-static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
-        g_autofree char *text = NULL;
+/* A byte of zero in a text would end it. */
+static bool put_text(ParquetColumn *column, sqlite3_stmt *row, int i) {
+        const char *text = (const char *)sqlite3_column_text(row, i);
+        g_autofree char *whole = NULL;
 
+        if (text && strlen(text) != (size_t)sqlite3_column_bytes(row, i))
+                text = whole = export_text(row, i);
+        return parquet_column_add_text(column, text ? text : "");
+}
+
+static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
         switch (sqlite3_column_type(row, i)) {
         case SQLITE_NULL:
                 parquet_column_add_nothing(column);
@@ -32,8 +41,7 @@ static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
         case SQLITE_FLOAT:
                 return parquet_column_add_double(column, sqlite3_column_double(row, i));
         default:
-                text = export_text(row, i);
-                return parquet_column_add_text(column, text ? text : "");
+                return put_text(column, row, i);
         }
 }
 

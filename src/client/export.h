@@ -56,6 +56,7 @@ typedef struct ExportFormat {
         bool has_tables;    /* --table and --sql choose what is in it */
         bool is_tree;       /* writes files below the path, and has tables of its own */
         bool has_samples;   /* --samples chooses which call stacks are in it */
+        unsigned parts;     /* of the trace, as far as they do not depend on what is asked for */
         int (*run)(Export *export);
 } ExportFormat;
 

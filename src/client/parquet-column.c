@@ -20,9 +20,9 @@ void parquet_column_init(ParquetColumn *column, const char *name, ParquetType ty
         *column = (ParquetColumn){
                 .name = g_utf8_make_valid(name, -1),
                 .type = type,
-                .present = g_byte_array_new(),
-                .values = g_byte_array_new(),
-                .numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+                .present = g_new(uint8_t, PARQUET_GROUP_ROWS_MAX),
+                .values = g_new(uint64_t, PARQUET_GROUP_ROWS_MAX),
+                .numbers = g_new(uint32_t, PARQUET_GROUP_ROWS_MAX),
                 .texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                 .dictionary = g_byte_array_new(),
         };
@@ -30,26 +30,20 @@ void parquet_column_init(ParquetColumn *column, const char *name, ParquetType ty
 
 void parquet_column_deinit(ParquetColumn *column) {
         g_free(column->name);
-        g_byte_array_unref(column->present);
-        g_byte_array_unref(column->values);
-        g_array_unref(column->numbers);
+        g_free(column->present);
+        g_free(column->values);
+        g_free(column->numbers);
         g_hash_table_unref(column->texts);
         g_byte_array_unref(column->dictionary);
 }
 
-static void add_presence(ParquetColumn *column, uint8_t is_present) {
-        g_byte_array_append(column->present, &is_present, 1);
-        column->n_rows++;
-}
-
 void parquet_column_add_nothing(ParquetColumn *column) {
-        add_presence(column, 0);
+        column->present[column->n_rows++] = 0;
 }
 
 static void add_value(ParquetColumn *column, uint64_t bits) {
-        bits = GUINT64_TO_LE(bits);
-        g_byte_array_append(column->values, (const uint8_t *)&bits, sizeof(bits));
-        add_presence(column, 1);
+        column->values[column->n_present++] = GUINT64_TO_LE(bits);
+        column->present[column->n_rows++] = 1;
 }
 
 static void put_u32(GByteArray *bytes, uint32_t value) {
@@ -57,28 +51,46 @@ static void put_u32(GByteArray *bytes, uint32_t value) {
         g_byte_array_append(bytes, (const uint8_t *)&value, sizeof(value));
 }
 
-static uint32_t text_number(ParquetColumn *column, const char *text) {
+/* The number of a text that was not in the group yet: readers want valid UTF-8. */
+static uint32_t text_add(ParquetColumn *column, const char *text) {
+        g_autofree char *valid = g_utf8_make_valid(text, -1);
+        size_t n = strlen(valid);
         gpointer number;
-        size_t n = strlen(text);
 
-        if (g_hash_table_lookup_extended(column->texts, text, NULL, &number))
+        if (!streq(valid, text) &&
+            g_hash_table_lookup_extended(column->texts, valid, NULL, &number))
                 return GPOINTER_TO_UINT(number);
         put_u32(column->dictionary, (uint32_t)n);
-        g_byte_array_append(column->dictionary, (const uint8_t *)text, (guint)n);
-        g_hash_table_insert(column->texts, g_strdup(text), GUINT_TO_POINTER(column->n_texts));
+        g_byte_array_append(column->dictionary, (const uint8_t *)valid, (guint)n);
+        if (!streq(valid, text))
+                g_hash_table_insert(column->texts, TAKE(valid), GUINT_TO_POINTER(column->n_texts));
         return column->n_texts++;
 }
 
-static void add_text(ParquetColumn *column, const char *text) {
-        uint32_t number = text_number(column, text);
+/* Neighbours often have the same text. */
+static uint32_t text_number(ParquetColumn *column, const char *text) {
+        gpointer key, number;
 
-        g_array_append_val(column->numbers, number);
-        add_presence(column, 1);
+        if (column->last && streq(column->last, text))
+                return column->last_number;
+        if (!g_hash_table_lookup_extended(column->texts, text, &key, &number)) {
+                number = GUINT_TO_POINTER(text_add(column, text));
+                key = g_strdup(text);
+                g_hash_table_insert(column->texts, key, number);
+        }
+        column->last = key;
+        column->last_number = GPOINTER_TO_UINT(number);
+        return column->last_number;
+}
+
+static void add_text(ParquetColumn *column, const char *text) {
+        column->numbers[column->n_present++] = text_number(column, text);
+        column->present[column->n_rows++] = 1;
 }
 
 static void add_int64(ParquetColumn *column, int64_t value) {
-        column->least = column->values->len ? MIN(column->least, value) : value;
-        column->most = column->values->len ? MAX(column->most, value) : value;
+        column->least = column->n_present ? MIN(column->least, value) : value;
+        column->most = column->n_present ? MAX(column->most, value) : value;
         add_value(column, (uint64_t)value);
 }
 
@@ -135,8 +147,8 @@ bool parquet_column_add_text(ParquetColumn *column, const char *text) {
 }
 
 size_t parquet_column_size(const ParquetColumn *column) {
-        return column->present->len + column->values->len +
-               column->numbers->len * sizeof(uint32_t) + 2 * (size_t)column->dictionary->len;
+        return column->n_rows + column->n_present * sizeof(uint64_t) +
+               2 * (size_t)column->dictionary->len;
 }
 
 /*
@@ -146,14 +158,17 @@ size_t parquet_column_size(const ParquetColumn *column) {
 /* Values of n_bits each, the lowest first, eight of them in n_bits bytes; as one run behind its head. */
 static void put_packed(GByteArray *bytes, const uint32_t *values, uint32_t n, unsigned n_bits) {
         uint32_t n_groups = (n + 7) / 8;
-        uint64_t word = 0;
         unsigned n_in_word = 0;
+        uint64_t word = 0;
+        uint8_t *at;
 
         thrift_varint(bytes, (uint64_t)n_groups << 1 | 1);
+        g_byte_array_set_size(bytes, bytes->len + n_groups * n_bits);
+        at = bytes->data + bytes->len - n_groups * n_bits;
         for (uint32_t i = 0; i < n_groups * 8; i++) {
                 word |= (uint64_t)(i < n ? values[i] : 0) << n_in_word;
                 for (n_in_word += n_bits; n_in_word >= 8; n_in_word -= 8, word >>= 8)
-                        g_byte_array_append(bytes, &(uint8_t){ (uint8_t)word }, 1);
+                        *at++ = (uint8_t)word;
         }
 }
 
@@ -170,7 +185,7 @@ static void put_presence(GByteArray *bytes, const ParquetColumn *column, bool is
                 g_autofree uint32_t *bits = g_new(uint32_t, column->n_rows);
 
                 for (uint32_t i = 0; i < column->n_rows; i++)
-                        bits[i] = column->present->data[i];
+                        bits[i] = column->present[i];
                 put_packed(bytes, bits, column->n_rows, 1);
         }
         n_bytes = GUINT32_TO_LE(bytes->len - start - sizeof(uint32_t));
@@ -186,16 +201,15 @@ static void put_values(GByteArray *bytes, const ParquetColumn *column) {
         unsigned n_bits = bits_of(column->n_texts);
 
         if (column->type != PARQUET_TEXT) {
-                g_byte_array_append(bytes, column->values->data, column->values->len);
+                g_byte_array_append(bytes,
+                                    (const uint8_t *)column->values,
+                                    column->n_present * (guint)sizeof(uint64_t));
                 return;
         }
-        if (column->numbers->len == 0)
+        if (column->n_present == 0)
                 return;
         g_byte_array_append(bytes, &(uint8_t){ (uint8_t)n_bits }, 1);
-        put_packed(bytes,
-                   (const uint32_t *)(void *)column->numbers->data,
-                   column->numbers->len,
-                   n_bits);
+        put_packed(bytes, column->numbers, column->n_present, n_bits);
 }
 
 /* The head of a page's values, by its type. */
@@ -237,17 +251,10 @@ static int put_page(GByteArray *bytes,
 }
 
 static void column_begin_group(ParquetColumn *column) {
-        g_byte_array_set_size(column->present, 0);
-        g_byte_array_set_size(column->values, 0);
-        g_array_set_size(column->numbers, 0);
         g_byte_array_set_size(column->dictionary, 0);
         g_hash_table_remove_all(column->texts);
-        column->n_rows = column->n_texts = 0;
-}
-
-static uint32_t count_present(const ParquetColumn *column) {
-        return column->type == PARQUET_TEXT ? column->numbers->len
-                                            : column->values->len / sizeof(uint64_t);
+        column->last = NULL;
+        column->n_rows = column->n_present = column->n_texts = 0;
 }
 
 int parquet_column_flush(ParquetColumn *column,
@@ -260,7 +267,7 @@ int parquet_column_flush(ParquetColumn *column,
         int r = 0;
 
         *ret = (ParquetChunk){ .n_rows = column->n_rows,
-                               .n_present = count_present(column),
+                               .n_present = column->n_present,
                                .least = column->least,
                                .most = column->most };
         ret->has_range = column->type == PARQUET_INT64 && ret->n_present > 0;

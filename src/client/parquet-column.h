@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PARQUET_GROUP_ROWS_MAX (128u << 10)
+
 /* Parquet's numbers for types. */
 typedef enum ParquetType {
         PARQUET_UNKNOWN = -1,
@@ -23,13 +25,16 @@ typedef enum ParquetType {
 typedef struct ParquetColumn {
         char *name;
         ParquetType type;
-        /* Of this group: */
-        GByteArray *present; /* a byte for each row */
-        GByteArray *values;  /* of 8 bytes */
-        GArray *numbers;     /* uint32_t: of texts */
-        GHashTable *texts;   /* text → its number */
+        /* Of this group. Room for all its rows is there from the beginning, as untouched memory costs nothing. */
+        uint8_t *present;  /* for each row */
+        uint64_t *values;  /* of numbers, in the file's byte order */
+        uint32_t *numbers; /* of texts */
+        uint32_t n_rows, n_present;
+        GHashTable *texts; /* text → its number */
+        const char *last;  /* the text of the value before, which is a key of theirs; or NULL */
+        uint32_t last_number;
         GByteArray *dictionary;
-        uint32_t n_rows, n_texts;
+        uint32_t n_texts;
         int64_t least, most; /* of int64_t */
 } ParquetColumn;
 
@@ -49,7 +54,8 @@ void parquet_column_deinit(ParquetColumn *column);
 void parquet_column_add_nothing(ParquetColumn *column);
 bool parquet_column_add_int64(ParquetColumn *column, int64_t value);
 bool parquet_column_add_double(ParquetColumn *column, double value);
-bool parquet_column_add_text(ParquetColumn *column, const char *text);
+bool parquet_column_add_text(ParquetColumn *column,
+                             const char *text); /* in the file it is valid UTF-8 */
 
 /* Bytes that its values take in memory, about. */
 size_t parquet_column_size(const ParquetColumn *column);

@@ -12,7 +12,6 @@
 
 #include "client/parquet-column.h"
 
-#define PARQUET_GROUP_ROWS_MAX  (128u << 10)
 #define PARQUET_GROUP_BYTES_MAX (32u << 20) /* of values in memory */
 
 typedef struct ParquetWriter ParquetWriter;

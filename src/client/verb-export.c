@@ -108,15 +108,24 @@ static ExitStatus check_options(const ExportFormat *format) {
         return check_tables(format);
 }
 
-/* Times are counted from where `why` counts them. */
-static ExitStatus apply_range(Export *export, const TraceFiles *files, const ExportFormat *format) {
+/* Tables have their own times, so nothing is counted from the beginning unless a range is. */
+static bool needs_range(const Export *export) {
+        const ExportFormat *format = export->format;
+
+        return !export->sql &&
+               (!format->has_tables || format->is_tree || answer_range_is_given(&arg_range));
+}
+
+/* Times are counted from where `why` counts them. What the format needs is read at the same time: each reading goes
+ * over the whole file. */
+static ExitStatus apply_range(Export *export, const TraceFiles *files) {
         AnswerQuestion question = { 0 };
         ExitStatus status;
         int r;
 
-        if (export->sql)
+        if (!needs_range(export))
                 return STATUS_OK;
-        r = query_load(export->query, TRACE_PART_EVENTS | TRACE_PART_SCHED);
+        r = query_load(export->query, TRACE_PART_EVENTS | TRACE_PART_SCHED | export->format->parts);
         if (r)
                 return trace_files_report(files, export->query, r);
         question.store = query_store(export->query);
@@ -252,7 +261,7 @@ static ExitStatus export_files(const Invocation *invocation,
         if (r)
                 return trace_files_report(&files, query, r);
         export.query = query;
-        status = apply_range(&export, &files, format);
+        status = apply_range(&export, &files);
         if (!status)
                 status = write_output(invocation, format, &files, &export);
         g_free(export.column);

@@ -79,6 +79,10 @@ ok 'many rows are written in groups' same_parquet many --sql "WITH RECURSIVE n(i
         CASE WHEN i > 135000 THEN 'zażółć ' || i % 1000 END AS late, NULL AS never FROM n"
 ok 'the largest and the least numbers' same_parquet edges --sql "SELECT 9223372036854775807 AS a, '' AS b UNION ALL
         SELECT -9223372036854775807 - 1, 'x'"
+# Two that become the same text, one of them twice, and an empty one.
+ok 'texts that are no UTF-8' same_parquet broken --sql "SELECT 'plain' AS a UNION ALL
+        SELECT CAST(x'ff41' AS TEXT) UNION ALL SELECT CAST(x'fe41' AS TEXT) UNION ALL
+        SELECT CAST(x'ff41' AS TEXT) UNION ALL SELECT '' UNION ALL SELECT 'plain'"
 exits 2 'what is of two types is refused' "column 'a' has values of different types" "$DESKTRACE" export parquet \
         app.pftrace -o mixed.parquet --sql "SELECT 1 AS a UNION ALL SELECT 'x'"
 ok 'and leaves no file' test ! -e mixed.parquet
