@@ -24,10 +24,22 @@ enum {
  * Requests and replies
  */
 
+/* What a text becomes that finds no memory: a failure stays one. */
+static char no_memory[] = "Cannot allocate memory";
+
+static char *error_copy(const char *error) {
+        return error ? strdup(error) ?: no_memory : NULL;
+}
+
+static void error_free(char *error) {
+        if (error != no_memory)
+                free(error);
+}
+
 static Request *request_free(Request *request) {
         sd_bus_message_unref(request->call);
         memory_unref(request->memory);
-        free(request->error);
+        error_free(request->error);
         free(request);
         return NULL;
 }
@@ -57,7 +69,7 @@ int request_new_in_memory(Request **ret, Memory *memory, unsigned place) {
 
 void request_close(Request *request, const char *error) {
         if (error && !request->error)
-                request->error = strdup(error);
+                request->error = error_copy(error);
         if (--request->n_open > 0)
                 return;
         /* If the service has gone, this fails, which does no harm. */
@@ -132,7 +144,7 @@ static void reply_apply(dt_reply *reply) {
 static void reply_finish(dt_reply *reply) {
         reply_apply(reply);
         request_close(reply->request, reply->error);
-        free(reply->error);
+        error_free(reply->error);
         free(reply);
 }
 
@@ -155,7 +167,7 @@ void replies_send(void) {
 DT_EXPORT void dt_reply_done(dt_reply *reply, const char *error) {
         if (library_inert())
                 return;
-        reply->error = error ? strdup(error) : NULL;
+        reply->error = error_copy(error);
         library_lock();
         list_append(&library.answers, &reply->answer_link);
         library_unlock();
@@ -290,8 +302,10 @@ static int ask(dt_instance *instance, ReplyKind kind, Handler handler, Request *
         int r;
 
         r = reply_new(&reply, kind, instance, request);
-        if (r < 0)
+        if (r < 0) {
+                request->error = request->error ?: no_memory;
                 return r;
+        }
         if (handler)
                 handler(instance, reply, instance->source->userdata);
         else

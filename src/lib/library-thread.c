@@ -67,21 +67,6 @@ static void keep_wake_fd(void) {
  * The thread
  */
 
-static void make_connections(void) {
-        static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION };
-
-        if (library.socket_path) {
-                if (connection_new(&library.connections[0], CONNECTION_SOCKET, 0) == 0)
-                        library.n_connections = 1;
-                return;
-        }
-        for (unsigned i = 0; i < ARRAY_SIZE(buses); i++)
-                if (connection_new(&library.connections[library.n_connections],
-                                   buses[i],
-                                   library.n_connections) == 0)
-                        library.n_connections++;
-}
-
 static void run_connections(void) {
         bool sources_changed;
 
@@ -141,7 +126,6 @@ static void wait_for_work(uint64_t at_most_ns) {
 
 static void *run(void *userdata) {
         library_thread_begins();
-        make_connections();
         for (;;) {
                 uint64_t at_most_ns;
 
@@ -213,6 +197,23 @@ static int read_environment(void) {
         return library.socket_path ? 0 : -ENOMEM;
 }
 
+/* Before the thread, which could tell nobody that there is no memory. What an earlier attempt has made is still there. */
+static int make_connections(void) {
+        static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION },
+                                    sockets[] = { CONNECTION_SOCKET };
+        const ConnectionKind *kinds = library.socket_path ? sockets : buses;
+        const unsigned n = library.socket_path ? ARRAY_SIZE(sockets) : ARRAY_SIZE(buses);
+
+        for (unsigned i = library.n_connections; i < n; i++) {
+                int r = connection_new(&library.connections[i], kinds[i], i);
+
+                if (r < 0)
+                        return r;
+                library.n_connections++;
+        }
+        return 0;
+}
+
 static void init_removed(void) {
         pthread_condattr_t attributes;
 
@@ -236,6 +237,9 @@ static int start(void) {
         if (r < 0)
                 return r;
         r = read_environment();
+        if (r < 0)
+                return r;
+        r = make_connections();
         if (r < 0)
                 return r;
         r = library.wake_fd >= 0 ? 0 : make_wake_fd();

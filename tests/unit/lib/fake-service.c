@@ -161,6 +161,8 @@ static int on_register(sd_bus_message *call, void *userdata, sd_bus_error *error
                  "%s",
                  sd_bus_message_get_sender(call) ?: "");
         fake->n_registered++;
+        if (fake->n_refusals > 0 && fake->n_refusals-- > 0)
+                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "Not now.");
         return sd_bus_reply_method_return(call, "o", TRACING_PRODUCER_PATH "/1");
 }
 

@@ -32,6 +32,7 @@ typedef struct Fake {
         sd_bus *bus;
         char producer_address[64]; /* on a message bus: the unique name to call */
         unsigned n_registered;     /* calls of RegisterProducer() */
+        unsigned n_refusals;       /* of these, that are still to be refused */
         unsigned n_unregistered;
         char triggers[4096]; /* joined by "," */
         unsigned n_triggers;
