@@ -116,6 +116,9 @@ static const char *on_setup(dt_instance *instance, const void *config, size_t n,
 
 static const dt_source_ops only_setup = { .setup = on_setup };
 
+static void on_recording(dt_recording what, unsigned n_sessions, void *userdata) {
+}
+
 START_TEST(test_a_source_can_go_although_its_thread_cannot_be_woken) {
         World *world = world_new();
         const uint64_t one = 1;
@@ -133,6 +136,101 @@ START_TEST(test_a_source_can_go_although_its_thread_cannot_be_woken) {
         fake_accept(&world->fake);
         ck_assert_ptr_nonnull(fake_source(&world->fake, "track_event"));
         close_untouched(fds, n_fds);
+        world_free(world);
+}
+END_TEST
+
+/* The numbers of the standard streams are the program's, also while nothing is open there. */
+START_TEST(test_a_program_without_standard_streams_is_recorded) {
+        int saved[3], fds[FDS_MAX];
+        dt_source *source;
+        unsigned n_fds;
+        World *world;
+        Fake fake;
+
+        fake_init(&fake); /* only to tell the library where the service will be */
+        for (int i = 0; i < 3; i++) {
+                saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 100);
+                close(i);
+        }
+        ck_assert_int_eq(dt_source_register(&source, "early", NULL, &only_setup, NULL), 0);
+        for (int i = 0; i < 3; i++) {
+                ck_assert(!fd_is_marked(i));
+                dup2(saved[i], i);
+                close(saved[i]);
+        }
+        world = world_new();
+        fake_run(&world->fake, 2, 0);
+        n_fds = library_fds(world, fds);
+        ck_assert_uint_eq(n_fds, 4);
+        dt_source_unregister(source); /* so its thread can be woken */
+        fake_run(&world->fake, 0, 1);
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "recorded");
+        world_read(world);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "recorded"), 1);
+        world_free(world);
+}
+END_TEST
+
+/*
+ * What is in the middle of something
+ */
+
+static void call_with_errno(void) {
+        static const dt_track_details details = { .size = sizeof(details), .description = "text" };
+        static const dt_track track = DT_TRACK("a track", 7),
+                              counter = DT_COUNTER_TRACK("count", "B");
+        static const dt_track states = DT_TRACK("states", 0);
+        static const char *const labels[] = { "label" };
+        static dt_lanes lanes = DT_LANES("lanes");
+        static dt_category category = { .name = "while errno is set" };
+        dt_observer *observer;
+        dt_track lane;
+
+        dt_thread_set_name("name");
+        dt_thread_set_rank(7);
+        DT_SLICE_BEGIN(render, "slice", DT_STRING("text", "words"), DT_HERE);
+        DT_INSTANT_ON(render, &track, "instant", DT_DICT("more", DT_DOUBLE("pi", 3.14)));
+        DT_COUNTER_ON(render, &counter, 3);
+        DT_STATE(render, &states, "on");
+        DT_SLICE_END(render);
+        dt_process_set_name("process");
+        dt_process_set_labels(labels, 1);
+        dt_process_set_rank(3);
+        lane = dt_lane_take(&lanes);
+        dt_lane_return(&lanes, &lane);
+        dt_track_describe(&track, &details);
+        dt_category_register(&category);
+        dt_category_unregister(&category);
+        dt_category_find_or_add("found", NULL, NULL);
+        dt_trigger("trigger");
+        dt_init(NULL);
+        ck_assert_int_eq(dt_observer_add(&observer, on_recording, NULL), 0);
+        dt_observer_remove(observer);
+        dt_flow_id(1);
+}
+
+static void *call_on_thread(void *userdata) {
+        errno = EDOM;
+        call_with_errno();
+        ck_assert_int_eq(errno, EDOM);
+        return NULL;
+}
+
+/* Such as between a system call of the program and its look at what went wrong. */
+START_TEST(test_errno_stays_what_it_was) {
+        World *world = world_new();
+
+        for (unsigned i = 0; i < 3; i++) {
+                pthread_t thread;
+
+                if (i == 1)
+                        world_record(world, NULL, NULL);
+                call_on_thread(NULL);
+                ck_assert_int_eq(pthread_create(&thread, NULL, call_on_thread, NULL), 0);
+                ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        }
         world_free(world);
 }
 END_TEST
@@ -432,6 +530,8 @@ END_TEST
 TEST_MAIN("life",
           test_descriptors_that_the_program_has_taken_over_are_left_alone,
           test_a_source_can_go_although_its_thread_cannot_be_woken,
+          test_a_program_without_standard_streams_is_recorded,
+          test_errno_stays_what_it_was,
           test_threads_that_are_cancelled_lose_nothing,
           test_no_function_is_a_cancellation_point,
           test_the_thread_takes_no_signals_but_its_own,

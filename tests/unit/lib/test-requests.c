@@ -12,6 +12,8 @@
 #include "desktrace/source.h"
 #include "fake-service.h"
 #include "shared/fd.h"
+#include "shared/monotonic.h"
+#include "wire/wire-writer.h"
 
 #define PAGES_BYTES (64u << 10)
 #define PACKET      "\x40\x01" /* TracePacket.timestamp 1 */
@@ -21,7 +23,8 @@ typedef struct Seen {
         dt_instance *instance;
         _Atomic unsigned n_start, n_flush, n_stop, n_clear, n_gone;
         const char *start_error;
-        _Atomic bool answer_later;
+        _Atomic bool answer_later, never_answers;
+        dt_reply *reply, *stop_reply; /* of the last flush and stop */
 } Seen;
 
 static const char *
@@ -43,11 +46,9 @@ static void *answer(void *reply) {
         return NULL;
 }
 
-static void on_flush(dt_instance *instance, dt_reply *reply, void *userdata) {
-        Seen *seen = userdata;
+static void answer_now_or_later(const Seen *seen, dt_reply *reply) {
         pthread_t thread;
 
-        seen->n_flush++;
         if (!seen->answer_later) {
                 dt_reply_done(reply, NULL);
                 return;
@@ -56,9 +57,22 @@ static void on_flush(dt_instance *instance, dt_reply *reply, void *userdata) {
         pthread_detach(thread);
 }
 
+static void on_flush(dt_instance *instance, dt_reply *reply, void *userdata) {
+        Seen *seen = userdata;
+
+        seen->n_flush++;
+        seen->reply = reply;
+        if (!seen->never_answers)
+                answer_now_or_later(seen, reply);
+}
+
 static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
-        ((Seen *)userdata)->n_stop++;
-        dt_reply_done(reply, NULL);
+        Seen *seen = userdata;
+
+        seen->n_stop++;
+        seen->stop_reply = reply;
+        if (!seen->never_answers)
+                dt_reply_done(reply, NULL);
 }
 
 static void on_clear(dt_instance *instance, void *userdata) {
@@ -96,6 +110,12 @@ static World *world_new(void) {
         ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "test.source", 5), 0);
         ck_assert_int_eq(fake_start(&world->fake, 1), 0);
         return world;
+}
+
+static void ring_bell(const World *world) {
+        const uint64_t one = 1;
+
+        ck_assert_int_eq(write(world->fake.bell_fd, &one, sizeof(one)), sizeof(one));
 }
 
 static void world_free(World *world) {
@@ -138,6 +158,35 @@ START_TEST(test_flush_in_memory_returns_chunks_before_it_is_answered) {
                 ck_assert_uint_eq(world->seen.n_flush, i);
         }
         dt_writer_free(writer);
+        world_free(world);
+}
+END_TEST
+
+/* By then there is neither the instance nor anybody who waits. */
+START_TEST(test_answers_may_come_after_the_service_has_gone) {
+        World *world = world_new();
+        uint64_t ids[] = { 1 };
+        unsigned place;
+
+        world->seen.never_answers = true;
+        ck_assert_int_eq(smb_ask(&world->fake.area, SMB_REQUEST_FLUSH, ids, 1, &place), 0);
+        ck_assert_int_eq(smb_ask(&world->fake.area, SMB_REQUEST_STOP, ids, 1, &place), 0);
+        ring_bell(world);
+        while (world->seen.n_flush + world->seen.n_stop < 2)
+                usleep(1000);
+        fake_disconnect(&world->fake);
+        while (world->seen.n_gone == 0)
+                usleep(1000);
+        dt_reply_done(world->seen.reply, NULL);
+        dt_reply_done(world->seen.stop_reply, "It is too late.");
+
+        world->seen.never_answers = false;
+        fake_accept(&world->fake);
+        fake_setup_memory(&world->fake, PAGES_BYTES, 4096);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "test.source", 5), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        ck_assert_uint_eq(world->seen.n_gone, 2);
         world_free(world);
 }
 END_TEST
@@ -185,6 +234,67 @@ START_TEST(test_setup_may_be_a_start_at_once) {
         ck_assert_str_eq(world->fake.error, "not today");
         ck_assert_uint_eq(world->seen.n_gone, 1);
         world_free(world);
+}
+END_TEST
+
+typedef struct Flood {
+        dt_writer *writer;
+        _Atomic bool has_ended;
+        unsigned n_refused;
+} Flood;
+
+#define N_FLOOD 20000 /* packets: more than the memory holds */
+
+static void *write_flood(void *userdata) {
+        Flood *flood = userdata;
+
+        for (unsigned i = 0; i < N_FLOOD; i++)
+                flood->n_refused += dt_writer_write(flood->writer, PACKET PACKET PACKET, 6) != 0;
+        flood->has_ended = true;
+        return NULL;
+}
+
+#define PATIENCE_NS 500000000 /* half of what writers wait */
+
+/* Drains while they write, or not before they have. Returns how many packets found no room, or -1: the machine was too
+ * slow to say. */
+static int flood(uint64_t policy, dt_full_policy own_policy, bool is_drained) {
+        uint64_t drained_ns, longest_ns = 0;
+        Flood flood = { 0 };
+        uint8_t config[64];
+        WireWriter writer;
+        pthread_t thread;
+        World *world = world_new();
+
+        wire_writer_init(&writer, config, sizeof(config));
+        wire_put_uint(&writer, 2, 5);
+        wire_put_uint(&writer, 9, policy); /* buffer_exhausted_policy */
+        ck_assert_int_eq(
+                fake_setup(&world->fake, 2, "test.source", config, wire_writer_size(&writer)), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 2), 0);
+        ck_assert_int_eq(dt_writer_new(&flood.writer, world->seen.instance, own_policy), 0);
+        drained_ns = monotonic_ns();
+        ck_assert_int_eq(pthread_create(&thread, NULL, write_flood, &flood), 0);
+        while (is_drained && !flood.has_ended) {
+                usleep(1000);
+                fake_drain(&world->fake);
+                longest_ns = MAX(longest_ns, monotonic_ns() - drained_ns);
+                drained_ns = monotonic_ns();
+        }
+        pthread_join(thread, NULL);
+        dt_writer_free(flood.writer);
+        ck_assert_uint_eq(smb_n_dropped(&world->fake.area), flood.n_refused);
+        world_free(world);
+        return longest_ns < PATIENCE_NS ? (int)flood.n_refused : -1;
+}
+
+START_TEST(test_writers_wait_for_room_where_the_config_or_they_say_so) {
+        ck_assert_int_gt(flood(0, DT_FULL_DEFAULT, false), 0);
+        ck_assert_int_gt(flood(1, DT_FULL_DEFAULT, false), 0);
+        ck_assert_int_gt(flood(3, DT_FULL_DROP, false), 0);
+        ck_assert_int_le(flood(2, DT_FULL_DEFAULT, true), 0); /* nothing aborts a program */
+        ck_assert_int_le(flood(3, DT_FULL_DEFAULT, true), 0);
+        ck_assert_int_le(flood(0, DT_FULL_STALL, true), 0);
 }
 END_TEST
 
@@ -344,8 +454,10 @@ END_TEST
 
 TEST_MAIN("requests",
           test_flush_in_memory_returns_chunks_before_it_is_answered,
+          test_answers_may_come_after_the_service_has_gone,
           test_writers_that_have_nothing_more_to_say_give_their_chunks_back,
           test_setup_may_be_a_start_at_once,
+          test_writers_wait_for_room_where_the_config_or_they_say_so,
           test_unknown_instances_and_kinds_are_answered,
           test_stop_in_memory_ends_the_instance,
           test_memory_that_is_not_used_any_more_is_given_back,

@@ -160,6 +160,32 @@ START_TEST(test_who_waits_has_handed_over_what_was_kept) {
 }
 END_TEST
 
+static void record_startup(World *world, unsigned n_events) {
+        ck_assert(program_is_past(world, ANSWER_MS));
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(world->trace->n_events, n_events);
+        world_free(world);
+}
+
+/* Whatever the variables say, as much is kept as can be. */
+START_TEST(test_sizes_and_times_out_of_range_are_brought_into_it) {
+        static const char *const texts[] = { "1", "0", "4096", "99999999999999999999", "many", "" };
+
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+                setenv(TRACING_ENV_STARTUP_KIB, texts[i], 1);
+                setenv(TRACING_ENV_STARTUP_SECONDS, i == 0 ? "60" : texts[i], 1);
+                if (i == 2)
+                        setenv(TRACING_ENV_STARTUP_SECONDS, "3600", 1);
+                record_startup(world_new_startup(NULL, "*"), 4);
+        }
+        unsetenv(TRACING_ENV_STARTUP_KIB);
+        unsetenv(TRACING_ENV_STARTUP_SECONDS);
+}
+END_TEST
+
 START_TEST(test_categories_that_are_not_named_are_not_kept) {
         World *world = world_new_startup(NULL, "other");
 
@@ -179,4 +205,5 @@ TEST_MAIN("start",
           test_a_program_that_is_not_told_to_wait_needs_no_session,
           test_with_startup_recording_nothing_is_missed_from_before_main_on,
           test_who_waits_has_handed_over_what_was_kept,
+          test_sizes_and_times_out_of_range_are_brought_into_it,
           test_categories_that_are_not_named_are_not_kept)

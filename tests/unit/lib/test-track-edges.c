@@ -153,6 +153,32 @@ START_TEST(test_categories_beyond_the_limit_are_named_all_the_same_when_an_event
 }
 END_TEST
 
+/* As with plugins that come and go: each number is used again, and means the new category then. */
+START_TEST(test_categories_that_come_and_go_have_their_own_names) {
+        World *world = world_new();
+        char name[32];
+
+        world_record(world, NULL, NULL);
+        world->trace->only_last = true;
+        for (unsigned i = 0; i < DT_CATEGORIES_MAX + 20; i++) {
+                dt_category plugin = { .name = name };
+
+                snprintf(name, sizeof(name), "plugin %u", i);
+                dt_category_register(&plugin);
+                ck_assert(dt_category_enabled(&plugin));
+                for (unsigned k = 0; k < 2; k++)
+                        dt_instant(&plugin, NULL, "event", NULL, 0);
+                dt_category_unregister(&plugin);
+                ck_assert(!dt_category_enabled(&plugin));
+                if (i % 16 != 0 && i < DT_CATEGORIES_MAX - 4)
+                        continue;
+                world_read(world);
+                ck_assert_str_eq(world->trace->events[0].category, name);
+        }
+        world_free(world);
+}
+END_TEST
+
 /*
  * Counters
  */
@@ -238,6 +264,61 @@ START_TEST(test_a_program_may_be_called_nothing) {
 END_TEST
 
 /*
+ * Texts
+ */
+
+/* Names up to a length are remembered with their track. */
+START_TEST(test_tracks_with_names_of_any_length_are_told_apart) {
+        World *world = world_new();
+        const TraceEvent *events = world->trace->events;
+        char name[80], unit[24];
+        unsigned n = 0;
+
+        world_record(world, NULL, NULL);
+        for (unsigned n_name = 40; n_name < sizeof(name); n_name++) {
+                for (unsigned n_unit = 12; n_unit < sizeof(unit); n_unit += 2) {
+                        dt_track track = DT_COUNTER_TRACK(name, unit);
+
+                        memset(name, 'n', n_name);
+                        memset(unit, 'u', n_unit);
+                        name[n_name] = unit[n_unit] = '\0';
+                        for (unsigned i = 0; i < 2; i++)
+                                DT_COUNTER_ON(render, &track, n++);
+                }
+                world_read(world);
+        }
+        ck_assert_uint_eq(world->trace->n_events, n);
+        for (unsigned i = 0; i < n; i += 2) {
+                ck_assert_int_eq(events[i + 1].int_value, i + 1);
+                ck_assert_uint_eq(events[i].uuid, events[i + 1].uuid);
+                ck_assert(i == 0 || events[i].uuid != events[i - 1].uuid);
+        }
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_more_places_than_can_be_numbered_are_written_out) {
+        World *world = world_new();
+        char place[32], expected[64];
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 1200; i++) {
+                snprintf(place, sizeof(place), "file.c:%u", i);
+                DT_INSTANT(render, "here", dt_arg_text(DT_ARG_LOCATION, place, "function"));
+                if (i % 50 == 0)
+                        world_read(world);
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 1200);
+        for (unsigned i = 0; i < 1200; i++) {
+                snprintf(expected, sizeof(expected), "here=file.c@function:%u", i);
+                ck_assert_str_eq(world->trace->events[i].args, expected);
+        }
+        world_free(world);
+}
+END_TEST
+
+/*
  * Before a session
  */
 
@@ -296,9 +377,12 @@ TEST_MAIN_FORKED(
         test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
         test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
         test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
+        test_categories_that_come_and_go_have_their_own_names,
         test_a_counter_of_differences_survives_values_that_are_no_numbers,
         test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
         test_a_program_may_be_called_anything,
         test_a_program_may_be_called_nothing,
+        test_tracks_with_names_of_any_length_are_told_apart,
+        test_more_places_than_can_be_numbered_are_written_out,
         test_bytes_without_end_are_not_copied,
         test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary)

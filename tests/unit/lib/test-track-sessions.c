@@ -91,6 +91,32 @@ START_TEST(test_sessions_that_want_the_same_get_the_same) {
 }
 END_TEST
 
+/* Each has a stream of its own: what one of them gets says nothing to the other. */
+START_TEST(test_sessions_that_want_different_things_do_not_begin_again_for_each_other) {
+        World *world = world_new();
+        Trace *trace = world->trace;
+        unsigned n_sequences = 0;
+
+        world_record(world, NULL, "net");
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 20; i++) {
+                DT_INSTANT(render, "of both");
+                DT_INSTANT(net, "of one");
+        }
+        world_read_all(world);
+        ck_assert_uint_eq(trace_n_events(trace, INSTANT, "of both"), 40);
+        ck_assert_uint_eq(trace_n_events(trace, INSTANT, "of one"), 20);
+        for (unsigned i = 0; i < TRACE_SEQUENCES_MAX; i++) {
+                if (!trace->sequences[i])
+                        continue;
+                ck_assert_uint_eq(trace->sequences[i]->n_starts, 1);
+                n_sequences++;
+        }
+        ck_assert_uint_eq(n_sequences, 2);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_a_session_that_comes_later_hears_the_time_but_no_ends_from_before) {
         World *world = world_new();
         Trace *trace = world->trace;
@@ -187,6 +213,7 @@ END_TEST
 TEST_MAIN("track-sessions",
           test_two_sessions_record_what_each_wants,
           test_sessions_that_want_the_same_get_the_same,
+          test_sessions_that_want_different_things_do_not_begin_again_for_each_other,
           test_a_session_that_comes_later_hears_the_time_but_no_ends_from_before,
           test_a_session_that_is_cleared_leaves_its_like_whole,
           test_sessions_that_lose_events_find_back_to_each_other,

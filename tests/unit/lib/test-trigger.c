@@ -94,6 +94,28 @@ START_TEST(test_trigger_that_nobody_took_in_time_is_forgotten) {
 }
 END_TEST
 
+/* Whatever the library sends then, it comes behind the triggers of that moment. */
+START_TEST(test_a_service_that_comes_too_late_is_sent_no_trigger) {
+        dt_source *source;
+        Fake fake;
+
+        fake_init(&fake);
+        ck_assert_int_eq(dt_source_register(&source, "test.source", NULL, &ops, NULL), 0);
+        ck_assert_int_eq(dt_trigger("too old"), 0);
+        usleep(1100000);
+        fake_listen(&fake);
+        fake_accept(&fake);
+        for (unsigned i = 0; i < 2; i++) {
+                fake.n_sources = 0;
+                ck_assert_int_eq(dt_source_update(source, NULL), 0);
+                fake_run(&fake, 1, 0);
+        }
+        ck_assert_uint_eq(fake.n_triggers, 0);
+        dt_source_unregister(source);
+        fake_deinit(&fake);
+}
+END_TEST
+
 START_TEST(test_triggers_that_wait_are_bounded_and_make_room_in_time) {
         char name[16];
         Fake fake;
@@ -201,6 +223,7 @@ TEST_MAIN("lib-trigger",
           test_trigger_of_the_first_moment_waits_until_the_program_is_registered,
           test_program_without_a_source_can_send_one,
           test_trigger_that_nobody_took_in_time_is_forgotten,
+          test_a_service_that_comes_too_late_is_sent_no_trigger,
           test_callbacks_may_send_triggers,
           test_any_thread_may_send_triggers,
           test_forked_child_sends_nothing,

@@ -58,30 +58,40 @@ static void forget_names(TraceSequence *sequence) {
                 }
 }
 
+/* Texts with an "@" between them, a number behind a colon; a field 1 is the number that it is interned under. */
+static uint64_t read_entry(const WireField *entry, char *text, size_t n_text) {
+        WireReader reader;
+        WireField field;
+        uint64_t iid = 0;
+
+        text[0] = '\0';
+        for_each_field(&reader, &field, entry->data, entry->n_bytes) {
+                size_t n = strlen(text);
+
+                if (field.number == 1)
+                        iid = field.value;
+                else if (field.type == WIRE_BYTES)
+                        snprintf(text + n,
+                                 n_text - n,
+                                 "%s%.*s",
+                                 n ? "@" : "",
+                                 (int)field.n_bytes,
+                                 (const char *)field.data);
+                else
+                        snprintf(text + n, n_text - n, ":%" PRIu64, field.value);
+        }
+        return iid;
+}
+
 static void read_interned(TraceSequence *sequence, const WireField *data) {
-        WireReader reader, entry_reader;
-        WireField entry, field;
+        WireReader reader;
+        WireField entry;
 
         for_each_field(&reader, &entry, data->data, data->n_bytes) {
                 int kind = interned_kind(entry.number);
-                char text[5000] = "";
-                uint64_t iid = 0;
+                char text[5000];
+                uint64_t iid = read_entry(&entry, text, sizeof(text));
 
-                for_each_field(&entry_reader, &field, entry.data, entry.n_bytes) {
-                        size_t n = strlen(text);
-
-                        if (field.number == 1)
-                                iid = field.value;
-                        else if (field.type == WIRE_BYTES)
-                                snprintf(text + n,
-                                         sizeof(text) - n,
-                                         "%s%.*s",
-                                         n ? "@" : "",
-                                         (int)field.n_bytes,
-                                         (const char *)field.data);
-                        else
-                                snprintf(text + n, sizeof(text) - n, ":%" PRIu64, field.value);
-                }
                 ck_assert(iid > 0 && iid < TRACE_NAMES_MAX && !sequence->names[kind][iid]);
                 sequence->names[kind][iid] = strdup(text);
         }
@@ -240,6 +250,14 @@ static void read_log(const TraceSequence *sequence, TraceEvent *event, const Wir
         append(event, "log=%" PRIu64 ":%s", values[3], interned(sequence, TRACE_LOGS, values[2]));
 }
 
+/* A place that has no number. */
+static void read_place(TraceEvent *event, const WireField *place) {
+        char text[64];
+
+        ck_assert_uint_eq(read_entry(place, text, sizeof(text)), 0);
+        append(event, "here=%s", text);
+}
+
 /* What is no annotation; false when it is something else. */
 static bool
 read_attribute(const TraceSequence *sequence, TraceEvent *event, const WireField *field) {
@@ -256,6 +274,9 @@ read_attribute(const TraceSequence *sequence, TraceEvent *event, const WireField
         case 31:
         case 45:
                 append(event, "on=%" PRIx64, field->value);
+                return true;
+        case 33:
+                read_place(event, field);
                 return true;
         case 34:
                 append(event, "here=%s", interned(sequence, TRACE_LOCATIONS, field->value));

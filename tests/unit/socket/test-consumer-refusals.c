@@ -2,7 +2,10 @@
 
 /* What a consumer of Perfetto's protocol asks for and does not get: it is answered so, and logged. */
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "consumer-world.h"
 #include "log-capture.h"
@@ -83,6 +86,80 @@ CONSUMER_WORLD_TEST(test_what_runs_need_not_be_started_and_what_has_ended_cannot
         world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
         assert_fails(CONSUMER_START, "StartTracing is refused: the session is stopped");
         assert_fails(CONSUMER_FLUSH, "Flush is refused: the session does not record");
+}
+
+#define WRITES FROM("") "write_into_file: true file_write_period_ms: 1"
+
+/* Of perfetto.protos.EnableTracingResponse and CloneSessionResponse. */
+enum {
+        ENABLED_DISABLED = 1,
+        ENABLED_ERROR = 3,
+        CLONED_SUCCESS = 1,
+        CLONED_ERROR = 2,
+};
+
+static void assert_says(const ConsumerReply *reply, uint32_t number, const char *text) {
+        _cleanup_(freep) char *said = NULL;
+        WireField field;
+
+        ck_assert(reply && consumer_reply_field(reply, number, &field));
+        said = strndup((const char *)field.data, field.n_bytes);
+        ck_assert_msg(strstr(said, text), "%s", said);
+}
+
+/* The reply has the reason in words, and nothing runs. */
+CONSUMER_WORLD_TEST(test_an_output_that_cannot_be_written_is_refused) {
+        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        const uint64_t request = world_enable(&consumer, WRITES, fd);
+
+        assert_says(world_success(&consumer, request), ENABLED_ERROR, "writ");
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        close(fd);
+}
+
+CONSUMER_WORLD_TEST(test_a_clone_of_what_is_written_needs_a_descriptor_that_can_be) {
+        const int output = memfd_create("output", MFD_CLOEXEC),
+                  unusable = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        static ConsumerClient other;
+        const ConsumerReply *reply;
+        WireField field;
+        uint64_t request;
+
+        world_enable(
+                &consumer, FROM("") "write_into_file: true unique_session_name: \"mine\"", output);
+        world_run(&consumer);
+        for (unsigned i = 0; i < 2; i++) {
+                world_connect(&other);
+                wire_put_string(consumer_message(&other), 4, "mine");
+                request = consumer_call_with_fd(&other, CONSUMER_CLONE, i == 0 ? -1 : unusable);
+                reply = world_success(&other, request);
+                assert_says(reply, CLONED_ERROR, i == 0 ? "a descriptor is needed" : "writ");
+                ck_assert(!consumer_reply_field(reply, CLONED_SUCCESS, &field) || !field.value);
+                consumer_client_deinit(&other);
+        }
+        world_run(&consumer);
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+        close(output);
+        close(unusable);
+}
+
+/* A pipe that nobody reads any longer. */
+CONSUMER_WORLD_TEST(test_the_end_of_a_session_says_that_its_output_has_failed) {
+        const ConsumerReply *reply = NULL;
+        uint64_t request;
+        int ends[2];
+
+        ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+        request = world_enable(&consumer, WRITES, ends[1]);
+        close(ends[0]);
+        for (unsigned i = 0; i < 4000 && !reply; i++) {
+                f.now += 10000000;
+                world_run(&consumer);
+                reply = consumer_reply(&consumer, request, 0);
+                usleep(1000);
+        }
+        assert_says(reply, ENABLED_ERROR, "output-failed");
+        close(ends[1]);
 }
 
 CONSUMER_WORLD_TEST(test_refusals_in_words_are_logged) {
@@ -183,6 +260,9 @@ TEST_MAIN("consumer-refusals",
           test_without_the_filter_all_producers_are_in,
           test_calls_about_a_session_fail_where_there_is_none,
           test_what_runs_need_not_be_started_and_what_has_ended_cannot,
+          test_an_output_that_cannot_be_written_is_refused,
+          test_a_clone_of_what_is_written_needs_a_descriptor_that_can_be,
+          test_the_end_of_a_session_says_that_its_output_has_failed,
           test_refusals_in_words_are_logged,
           test_buffers_are_needed_only_by_sources,
           test_a_source_without_a_buffer_is_refused,

@@ -35,15 +35,10 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         while (n_sent < 0 && errno == EINTR);
         if (n_sent >= 0)
                 return n_sent;
-        /* What a peer that has gone said before is still to be read, until its end; nobody misses this. */
+        /* A peer that hangs up without reading its replies is not an error, and what it has sent is still to be read. */
         if (errno == EPIPE || errno == ECONNRESET)
                 return (ssize_t)n;
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
-}
-
-/* A peer that hangs up without reading the reply is not an error. */
-static const char *send_error(int error) {
-        return error == -EPIPE || error == -ECONNRESET ? NULL : "it cannot be written to";
 }
 
 static PortMessage *message_free(PortMessage *message) {
@@ -95,7 +90,7 @@ void port_queue_send(PortConnection *connection, const void *data, size_t n, int
         if (list_is_empty(&connection->queue))
                 n_sent = socket_send(connection->fd, data, n, own_fd);
         if (n_sent < 0) {
-                port_connection_break(connection, send_error((int)n_sent));
+                port_connection_break(connection, "it cannot be written to");
                 return;
         }
         if (n_sent > 0)
@@ -117,7 +112,7 @@ static bool message_send(PortConnection *connection, PortMessage *message) {
                                            message->fd);
 
         if (n_sent < 0) {
-                port_connection_break(connection, send_error((int)n_sent));
+                port_connection_break(connection, "it cannot be written to");
                 return false;
         }
         if (n_sent > 0)
