@@ -56,6 +56,7 @@ AREAS = {
 # busy machine kills no mutant; a test that only waits is given up on after WAIT_TIMES as long.
 TEST_SECONDS_MIN = 20
 WAIT_TIMES = 6
+CHECK_TIMEOUT_TIMES = 20
 BUILD_SECONDS = 3600  # all tests, on a busy machine
 # Its signal stack is one more thing that a cancelled thread leaves, and is written to when the thread is gone.
 ASAN_OPTIONS = "use_sigaltstack=0"
@@ -300,12 +301,15 @@ class World:
         self.build = os.path.join(work, "build-sanitize" if sanitize else "build")
         # Mutants count nothing: there is no such folder to write to.
         none = {"GCOV_PREFIX": "/dev/null"}
+        # libcheck goes by the clock on the wall; the limits here are those of the CPU.
+        none["CK_TIMEOUT_MULTIPLIER"] = str(CHECK_TIMEOUT_TIMES)
         self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
         self.environment["ASAN_OPTIONS"] = ASAN_OPTIONS
         self.copy()
         self.set_up(sanitize)
         self.paths, self.nice = paths, str(nice)
         self.output = os.path.join(work, "output")
+        self.kept = os.path.join(work, "measured-sanitize" if sanitize else "measured")
         self.reach = reach.Reach(self.top, self.build, os.path.join(work, "reach"))
         self.tests = self.find_tests(folders)
         self.killers = collections.Counter()
@@ -407,7 +411,14 @@ class World:
         if result.returncode != 0:
             sys.exit(result.stdout[-4000:] + "\nthe sources do not build")
         self.limits = {}
+        shared = glob.glob(os.path.join(self.build, "src/**/*.so.*.*"), recursive=True)
+        shared = self.fingerprint(filter(os.path.isfile, shared), " ".join(sorted(self.paths)))
         for name in list(self.tests):
+            programs = [os.path.join(self.build, program) for program in self.tests[name][0]]
+            kept = os.path.join(self.kept, name + "-" + self.fingerprint(programs, shared) + ".json")
+            if os.path.exists(kept):
+                self.recall(name, kept)
+                continue
             wrong, used = self.run(name, 300, self.reach.environment(name))
             if wrong and "LeakSanitizer" in wrong:
                 # Threads that are cancelled leave behind what libraries had allocated: such a test sees no leaks.
@@ -418,8 +429,34 @@ class World:
                 print(f"left out: {name} fails on the unchanged sources: {wrong}", flush=True)
                 del self.tests[name], self.reach.lines[name]
             self.limits[name] = max(TEST_SECONDS_MIN, 10 * used)
+            if not wrong:
+                self.remember(name, kept)
         if not self.tests:
             sys.exit("no unit test passes on the unchanged sources")
+
+    @staticmethod
+    def fingerprint(paths, seed=""):
+        found = hashlib.sha256(seed.encode())
+        for path in sorted(paths):
+            with open(path, "rb") as file:
+                found.update(hashlib.sha256(file.read()).digest())
+        return found.hexdigest()[:32]
+
+    def remember(self, name, kept):
+        """For later runs, as long as the test's program is the same."""
+        lines = {path: sorted(numbers) for path, numbers in self.reach.lines[name].items()}
+        known = {path: sorted(self.reach.known[path]) for path in lines}
+        what = {"limit": self.limits[name], "environment": self.tests[name][2], "lines": lines, "known": known}
+        os.makedirs(self.kept, exist_ok=True)
+        write(kept, json.dumps(what))
+
+    def recall(self, name, kept):
+        what = json.loads(read(kept))
+        self.limits[name] = what["limit"]
+        self.tests[name][2].update(what["environment"])
+        self.reach.lines[name] = {path: set(numbers) for path, numbers in what["lines"].items()}
+        for path, numbers in what["known"].items():
+            self.reach.known.setdefault(path, set()).update(numbers)
 
     def order(self, mutant):
         """Who may notice; who has killed mutants of this file is asked first."""
