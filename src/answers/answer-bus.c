@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What was said on message buses: who called what, for how long answers were waited for, and signals
+ * Calls and signals on message buses: who called what, how long callers waited for answers, and which signals were sent
  *
- * The bridge has tracks for each peer: a call is a slice of the caller's and of the callee's, of which only the first
- * is counted; calls that want no answer, and signals, are instants.
+ * The bridge gives each peer tracks: a call is a slice of the caller and one of the callee, and only the first is
+ * counted. Calls that want no answer, and signals, are instants.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "answers/answer-tally.h"
 #include "answers/answer-time.h"
 
-#define TRACKS_UP_MAX 8 /* from a peer's calls to its process */
+#define TRACKS_UP_MAX 8 /* the process of a peer whose calls these are */
 
 static const char call_word[] = N_("call"), send_word[] = N_("call without answer"),
                   signal_word[] = N_("signal");
@@ -44,7 +44,7 @@ typedef enum BusKind { BUS_KIND_NONE, BUS_KIND_CALL, BUS_KIND_SEND, BUS_KIND_SIG
 
 typedef struct Bus {
         AnswerTally tally; /* by kind, peer and name: place in `keys` */
-        TraceMap places;   /* peer and name → place */
+        TraceMap places;   /* peer and name → index */
         uint64_t *keys;
         size_t n_keys, n_allocated;
         int64_t waited, max;
@@ -67,7 +67,7 @@ static const char *track_name(const TraceStore *store, uint32_t track) {
         return name ? name : "";
 }
 
-/* "calls", "calls 2", …: further ones are of calls at the same time. */
+/* "calls", "calls 2" and so on: the further ones hold simultaneous calls */
 static BusKind kind_of(const TraceStore *store, uint32_t track) {
         const char *name = track == TRACE_NONE ? "" : track_name(store, track);
 
@@ -78,7 +78,7 @@ static BusKind kind_of(const TraceStore *store, uint32_t track) {
                                                             : BUS_KIND_NONE;
 }
 
-/* By the process, as one may have several connections; else by the connection. */
+/* By process, which may have several connections, or else by connection. */
 static uint32_t peer_name(const TraceStore *store, uint32_t track) {
         uint32_t peer = track_get(store, track, TRACK_PARENT), up = track;
 
@@ -93,7 +93,7 @@ static uint32_t peer_name(const TraceStore *store, uint32_t track) {
         return peer == TRACE_NONE ? 0 : track_get(store, peer, TRACK_NAME);
 }
 
-/* The place of a peer and a name, which is new if it was not seen; TRACE_MAP_NONE: no memory. */
+/* The index of a peer and a name, which is added if it is new; TRACE_MAP_NONE: out of memory. */
 static uint64_t bus_place(Bus *bus, uint32_t who, uint32_t name) {
         uint64_t key = (uint64_t)who << 32 | name, place = trace_map_find(&bus->places, key);
 
@@ -107,7 +107,7 @@ static uint64_t bus_place(Bus *bus, uint32_t who, uint32_t name) {
         return bus->n_keys++;
 }
 
-/* Of a call, as much as is in the range is counted as waiting. */
+/* Only the part of a call that lies in the range counts as waiting. */
 static int64_t count_slice(Bus *bus, const AnswerQuestion *question, BusKind kind, uint32_t row) {
         int64_t ts = answer_slice_ts(question->store, row),
                 dur = answer_slice_dur(question->store, row),

@@ -22,7 +22,7 @@ void answer_cores_deinit(AnswerCores *cores) {
         *cores = (AnswerCores){ 0 };
 }
 
-/* The last row of a CPU that begins at or before the time, or its first. */
+/* The last row of a CPU that begins at or before the time, or else its first. */
 static size_t cores_find(const AnswerCores *cores, uint32_t cpu, int64_t at) {
         size_t low = cores->by_cpu.first[cpu], high = cores->by_cpu.first[cpu + 1];
 

@@ -11,8 +11,8 @@
 
 typedef struct AnswerCores {
         const TraceTable *sched;
-        AnswerGroups by_cpu; /* rows of sched, which are in the order of time */
-        size_t n_present;    /* CPUs that anything ran on */
+        AnswerGroups by_cpu; /* rows of sched, in order of time */
+        size_t n_present;    /* CPUs on which anything ran */
 } AnswerCores;
 
 /* 0, or -ENOMEM. */

@@ -3,8 +3,8 @@
 /*
  * Waits for the disk, by thread
  *
- * These are waits that nothing interrupts (state D). Whether one was for IO the kernel only says with
- * sched_blocked_reason; without it, locks in the kernel are among them, and the answer says so by word.
+ * These are uninterruptible waits (state D). Only sched_blocked_reason tells whether a wait was for IO; without that
+ * event, waits for locks in the kernel are among them, and the answer says so.
  */
 
 #include "answers/answer-questions.h"
@@ -43,7 +43,7 @@ static const char word_io[] = N_("IO");
 static const char word_other[] = N_("not IO");
 static const char word_unknown[] = N_("IO or a lock");
 
-/* Waits of one thread, of one kind and in one function; the key is the row of the first. */
+/* The waits of one thread, of one kind and in one function; the key is the row of the first. */
 typedef struct Disk {
         const AnswerQuestion *question;
         AnswerTally tally;

@@ -3,9 +3,9 @@
 /*
  * Which functions used the CPUs, and in which ones threads slept, by samples of call stacks
  *
- * Samples are added up by the place where they were taken, then each place's stack is walked once. A function is what
- * has one name in one file; what has no name is one per file. In a recursion a function counts once. Threads sleep in
- * the kernel, so of what slept the innermost function of the program is the one that counts.
+ * Samples are added up by call site, and then each call site's stack is walked once. A function is one name in one
+ * file; all code of a file that has no name is one function. A recursive function counts once in a stack. Threads sleep
+ * in the kernel, so for sleep the innermost function of the program counts.
  */
 
 #include <errno.h>
@@ -57,11 +57,11 @@ static const AnswerColumn sleep_columns[] = {
 typedef struct Functions {
         const AnswerQuestion *question;
         int64_t start, end;
-        uint32_t utid; /* whose samples; TRACE_NONE: all */
+        uint32_t utid; /* whose samples; TRACE_NONE: everybody's */
         bool is_sleep;
         uint64_t *n_at;        /* samples, or ns of sleep, by call site */
         AnswerTally self, all; /* by the key of a function */
-        TraceMap met;          /* key → the call site whose stack it was last met in */
+        TraceMap met;          /* key → the last call site in whose stack it was seen */
         uint64_t n, n_no_stack, n_no_name;
 } Functions;
 
@@ -76,7 +76,7 @@ static const TraceTable *table_of(const Functions *functions, TraceTableId id) {
         return &functions->question->store->tables[id];
 }
 
-/* Its file above, its name below. */
+/* The file is in the upper half, the name in the lower. */
 static uint64_t frame_key(const Functions *functions, uint32_t frame) {
         uint32_t mapping =
                 trace_table_get(table_of(functions, TRACE_TABLE_FRAME), FRAME_MAPPING_ID, frame);
@@ -94,7 +94,7 @@ static void count(Functions *functions, uint32_t utid, uint32_t callsite, uint64
                 functions->n_no_stack += n;
 }
 
-/* As much of each as lies in the time that is asked for. */
+/* Only the part of each that lies in the range. */
 static void count_sleeps(Functions *functions) {
         const TraceTable *sleeps = table_of(functions, TRACE_TABLE_STACK_SAMPLE);
         const uint32_t source = trace_pool_find(
@@ -142,7 +142,7 @@ static int count_all(Functions *functions) {
         return 0;
 }
 
-/* What the samples of one call site say of one function on its stack. */
+/* What the samples of one call site say about one function of its stack. */
 static int count_function(Functions *functions, uint32_t callsite, uint32_t frame, bool is_inner) {
         const uint64_t key = frame_key(functions, frame);
         const int64_t n = (int64_t)functions->n_at[callsite];
@@ -175,7 +175,7 @@ static bool is_kernel(const Functions *functions, uint32_t callsite) {
         return name && streq(name[0] == '/' ? name + 1 : name, KERNEL_MODULE);
 }
 
-/* The innermost call site that counts: of a sleep the program's, or the kernel's if no other is in the stack. */
+/* The innermost call site that counts: for sleep, the program's, or the kernel's if the stack has no other. */
 static uint32_t find_inner(const Functions *functions, uint32_t callsite) {
         const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE);
         uint32_t at = callsite;
@@ -189,7 +189,7 @@ static uint32_t find_inner(const Functions *functions, uint32_t callsite) {
         return callsite;
 }
 
-/* From the inside out. What a file has may be a circle. */
+/* From the inside out. In a hostile file callers may form a circle. */
 static int walk(Functions *functions, uint32_t from) {
         const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE),
                          *frames = table_of(functions, TRACE_TABLE_FRAME);
@@ -245,7 +245,7 @@ static void put_function(Answer *answer, const Functions *functions, const Answe
                                 trace_table_get(mappings, MAPPED_NAME, mapping));
 }
 
-/* Of a slice: only its own thread, while it lasted. */
+/* For a slice: only its own thread, and only while the slice lasted. */
 static int choose_samples(Functions *functions) {
         const AnswerQuestion *question = functions->question;
         uint32_t row;

@@ -13,7 +13,7 @@ static uint32_t row_value(const TraceTable *table, unsigned column, uint32_t row
         return value < n_max ? value : 0;
 }
 
-/* Sorts by counting: rows are in the order of the table, and stay so. */
+/* A counting sort: rows keep the order of the table. */
 int answer_groups_init(AnswerGroups *groups,
                        const TraceTable *table,
                        unsigned column,

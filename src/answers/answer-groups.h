@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Answer groups: the rows of a table by what is in one column, in the order of the table within each group
+ * Answer groups: the rows of a table, grouped by the value of one column; within each group they keep the table's order
  */
 
 #include <stddef.h>
@@ -12,11 +12,11 @@
 
 typedef struct AnswerGroups {
         uint32_t *rows;
-        size_t *first; /* by value: of its rows; one more at the end */
-        size_t n;      /* values: one more than the largest */
+        size_t *first; /* by value: index of its first row; one more at the end */
+        size_t n;      /* number of values: one more than the largest */
 } AnswerGroups;
 
-/* Rows whose value is n_max or more, or nothing, are with 0. 0, or -ENOMEM. */
+/* Rows whose value is n_max or more, or missing, join group 0. 0, or -ENOMEM. */
 int answer_groups_init(AnswerGroups *groups,
                        const TraceTable *table,
                        unsigned column,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Where heaps grow, and what programs leave when they end, by call stack
+ * Where heaps grow, and what programs leave allocated when they end, by call stack
  *
- * A heap has grown by what is in use at its last dump in the range and was not at its first one. So memory that a
- * program needs to start mostly does not count. What was never freed is what a program had in use when it, or the
+ * A heap has grown by what is in use at its last dump in the range but was not at its first. So memory that a program
+ * needs to start mostly does not count. Memory that was never freed is what a program had in use when it, or the
  * recording, ended.
  */
 
@@ -64,10 +64,10 @@ typedef struct Grows {
         const AnswerQuestion *question;
         Heap *heaps;
         size_t n_heaps, n_heaps_allocated;
-        TraceMap heap_places; /* process and name → place */
+        TraceMap heap_places; /* process and name → index */
         GrowingSite *sites;
         size_t n_sites, n_sites_allocated;
-        TraceMap site_places; /* place of the heap, and call site → place */
+        TraceMap site_places; /* heap and call site → index */
 } Grows;
 
 static void grows_deinit(Grows *grows) {
@@ -110,7 +110,7 @@ static GrowingSite *site_of(Grows *grows, const Heap *heap, uint32_t callsite) {
         return &grows->sites[grows->n_sites++];
 }
 
-/* Rows of one dump have one time. */
+/* All rows of one dump have the same time. */
 static void count_dump(Heap *heap, int64_t at) {
         if (heap->n_dumps == 0)
                 heap->first_at = at;
@@ -119,7 +119,7 @@ static void count_dump(Heap *heap, int64_t at) {
         heap->last_at = at;
 }
 
-/* What was there before the range is there at its first dump, too. */
+/* Memory that was in use before the range is in the first dump, too. */
 static int take_change(Grows *grows, uint32_t row) {
         const TraceTable *table = &grows->question->store->tables[TRACE_TABLE_HEAP];
         const int64_t at = trace_table_i64(table, HEAP_TS, row),

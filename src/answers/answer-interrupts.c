@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What interrupts took: their handlers are slices of the tracks of CPUs. */
+/* Time spent in interrupts: their handlers are slices on the tracks of CPUs. */
 
 #include "answers/answer-questions.h"
 #include "answers/answer-slices.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the journal said then. */
+/* Journal entries of the time */
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 #include "answers/answer-who.h"
 #include "trace/trace-map.h"
 
-#define PRIORITY_WARNING 4 /* of syslog; smaller ones are worse */
+#define PRIORITY_WARNING 4 /* syslog priority; smaller is worse */
 
 static const AnswerColumn facts[] = {
         [JOURNAL_FACT_N] = { "n", NULL, ANSWER_COUNT },

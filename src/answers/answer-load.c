@@ -47,8 +47,7 @@ const AnswerDef answer_ended = {
         .n_columns = ARRAY_SIZE(ended_columns),
 };
 
-/* The rows of a table that begin before a time, and of those that were gone through before only the ones that had not
- * ended. */
+/* The rows of a table that begin before a time; of the rows seen earlier, only those that had not ended. */
 typedef struct Cursor {
         const TraceTable *table;
         unsigned ts, dur;
@@ -64,14 +63,14 @@ struct AnswerLoad {
         Cursor sched, states, slices;
 };
 
-/* What is counted in one interval. */
+/* Counts for one interval. */
 typedef struct Interval {
         const AnswerLoad *load;
         int64_t from, to, busy_ns;
         AnswerTally cpu, waited; /* by the key of a group */
         AnswerTally ended;       /* by the name of a slice */
         TraceMap members;        /* key → one of its threads */
-        TraceMap threads;        /* that are counted already */
+        TraceMap threads;        /* threads that have been counted */
 } Interval;
 
 typedef int (*RowVisitor)(Interval *interval, uint32_t row, int64_t ts, int64_t end);
@@ -131,7 +130,7 @@ static int cursor_keep(Cursor *cursor, uint32_t row) {
         return 0;
 }
 
-/* What never ended has no time to be counted. */
+/* A slice that never ended has no duration to count. */
 static int cursor_visit(Cursor *cursor, Interval *interval, RowVisitor visit, uint32_t row) {
         int64_t ts = trace_table_i64(cursor->table, cursor->ts, row),
                 dur = trace_table_i64(cursor->table, cursor->dur, row), end;
@@ -194,7 +193,7 @@ static int visit_state(Interval *interval, uint32_t row, int64_t ts, int64_t end
                             ns);
 }
 
-/* Its whole length, where it ends. */
+/* The whole duration counts, in the interval in which the slice ends. */
 static int visit_slice(Interval *interval, uint32_t row, int64_t ts, int64_t end) {
         if (end <= interval->from || end > interval->to)
                 return 0;

@@ -16,7 +16,7 @@ enum {
         LOAD_FACT_ALL,
         LOAD_FACT_SHARE,
         LOAD_FACT_CPUS,
-        LOAD_FACT_OTHERS, /* of the busy time: in no row */
+        LOAD_FACT_OTHERS, /* busy time that is in no row */
         LOAD_FACT_STALLED_CPU,
         LOAD_FACT_STALLED_MEMORY,
         LOAD_FACT_STALLED_IO,
@@ -29,16 +29,16 @@ extern const AnswerDef answer_ended; /* slices that ended */
 
 typedef struct AnswerLoad AnswerLoad;
 
-/* The parts of a trace that it is about. */
+/* The parts of a trace that it needs. */
 #define ANSWER_LOAD_PARTS \
         (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_EVENTS)
 
-/* The store has to outlive it. 0, or -ENOMEM. */
+/* The store must outlive it. 0, or -ENOMEM. */
 int answer_load_new(AnswerLoad **ret, const TraceStore *store, AnswerGroup group);
 AnswerLoad *answer_load_free(AnswerLoad *load);
 DEFINE_CLEANUP(AnswerLoad *, answer_load_free)
 
-/* The next interval, which begins where the one before ended, or later. 0, or -ENOMEM. */
+/* The next interval, which begins where the previous one ended, or later. 0, or -ENOMEM. */
 int answer_load_next(AnswerLoad *load,
                      int64_t from,
                      int64_t to,

@@ -3,10 +3,10 @@
 /*
  * Whether a loss matters here
  *
- * A recording counts what it lost, mostly without saying when. What was lost of switches shows, though: a thread's
- * state has no end although a later one of that thread is known. These gaps are looked for in the range that is asked
- * about. Some are there without a loss: when a thread changes its CPU, the events of both may contradict each other.
- * What says which kinds of answers a loss makes too small is a table.
+ * A recording counts what it lost, mostly without saying when. Lost switches show, though: a thread's state has no end
+ * although a later state of that thread is known. The answer looks for such gaps in the range. Some gaps are no losses:
+ * when a thread moves to another CPU, the events of the two CPUs may contradict each other. A table says which answers
+ * each kind of loss makes too small.
  */
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static void put_loss(Answer *answer, const TraceStore *store, uint32_t row) {
         answer_set_word(&cells[COLUMN_MEANS], meaning_of(name ? name : ""));
 }
 
-/* States without an end that are not the last ones of their threads, and how long nothing is known, is in the range. */
+/* Counts the states in the range that have no end and are not their thread's last, and how long each gap is. */
 static int count_gaps(const AnswerQuestion *question, uint64_t *ret) {
         const TraceTable *table = &question->store->tables[TRACE_TABLE_STATE];
         _cleanup_(trace_map_deinit) TraceMap next = { 0 };

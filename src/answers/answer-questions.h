@@ -15,7 +15,7 @@ extern const AnswerDef answer_cpu, answer_slice, answer_wakers, answer_slowest, 
         answer_repeats, answer_waits, answer_wakeups, answer_disk, answer_interrupts, answer_memory,
         answer_journal, answer_bus, answer_losses, answer_functions, answer_sleeps, answer_grows;
 
-/* Facts, by question. What a sentence names is in the first row besides. */
+/* Facts, by question. Values that a sentence names are in the first row as well. */
 enum { CPU_FACT_BUSY, CPU_FACT_ALL, CPU_FACT_SHARE, CPU_FACT_CPUS, CPU_FACT_OPEN };
 enum {
         SLICE_FACT_NAME,
@@ -64,7 +64,7 @@ enum { BUS_FACT_CALLS, BUS_FACT_WAITED, BUS_FACT_MAX, BUS_FACT_OPEN, BUS_FACT_SE
 enum { FUNCTIONS_FACT_N, FUNCTIONS_FACT_NO_STACK, FUNCTIONS_FACT_NO_NAME };
 enum { LOSSES_FACT_KINDS, LOSSES_FACT_GAPS, LOSSES_FACT_HERE };
 
-/* Columns that sentences look at. */
+/* Columns that sentences refer to. */
 enum { CPU_COLUMN_WHO, CPU_COLUMN_NS, CPU_COLUMN_SHARE };
 enum { FUNCTIONS_COLUMN_NAME, FUNCTIONS_COLUMN_SHARE };
 enum { BUS_COLUMN_WHO, BUS_COLUMN_NAME };

@@ -3,9 +3,9 @@
 /*
  * What happens every n seconds
  *
- * Looked at are the times at which slices of one name begin on one track, and those at which a thread begins to run
- * after it was off the CPUs for a while. Something repeats when most of the gaps between these times are as long as
- * the middle one, within a tenth.
+ * The answer looks at the times when slices of one name begin on one track, and when a thread begins to run after it
+ * was off the CPUs for a while. Something repeats if most of the gaps between these times are within a tenth of the
+ * median gap.
  */
 
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "trace/trace-map.h"
 
 #define REPEATS_N_MIN      5                 /* occurrences */
-#define REPEATS_PERIOD_MIN INT64_C(50000000) /* ns; what comes more often is no stutter */
-#define REPEATS_APART_MIN  INT64_C(20000000) /* ns; a thread that paused less did not pause */
-#define REPEATS_SHARE_MIN  0.6               /* of gaps like the middle one */
+#define REPEATS_PERIOD_MIN INT64_C(50000000) /* ns; more frequent events are no stutter */
+#define REPEATS_APART_MIN  INT64_C(20000000) /* ns; a shorter pause does not count */
+#define REPEATS_SHARE_MIN  0.6               /* share of the gaps that must be like the median */
 #define REPEATS_TOLERANCE  0.1
 
 static const AnswerColumn facts[] = {
@@ -43,7 +43,7 @@ static const AnswerColumn columns[] = {
 static const char word_slice[] = N_("slice");
 static const char word_thread[] = N_("thread runs");
 
-/* One time at which something began. */
+/* One time when something began. */
 typedef struct Beat {
         uint64_t key; /* a track and a name, or a thread */
         int64_t at, ns;
@@ -105,7 +105,7 @@ static int collect_slices(Beats *beats, const AnswerQuestion *question) {
         return r;
 }
 
-/* Runs that are not apart are one. */
+/* Runs with no gap between them are one. */
 static int
 take_run(Beats *beats, TraceMap *newest, uint32_t utid, int64_t ts, int64_t dur, int64_t *ends) {
         uint64_t place = trace_map_find(newest, utid);
@@ -210,7 +210,7 @@ static int find_rhythms(Rhythms *rhythms, Beats *beats, bool are_threads) {
         return r;
 }
 
-/* The longest come first: these are the ones that users may notice. */
+/* The longest come first: users are most likely to notice those. */
 static int compare_rhythms(const void *x, const void *y) {
         const Rhythm *a = x, *b = y;
 

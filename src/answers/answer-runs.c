@@ -16,12 +16,13 @@ typedef struct AnswerRun {
         uint32_t ns;
 } AnswerRun;
 
-/* Where to begin to look for a time: equal parts of the time in which the CPU has runs, about eight runs each. */
+/* Where to start looking for a time: the time in which the CPU has runs is divided into equal parts of about eight
+ * runs. */
 typedef struct AnswerRunIndex {
         int64_t first_ts;
         unsigned shift;
         uint32_t n;       /* parts */
-        uint32_t *places; /* of each part's first run; one more at the end */
+        uint32_t *places; /* the first run of each part; one more at the end */
 } AnswerRunIndex;
 
 #define RUNS_PER_PART 8
@@ -46,7 +47,7 @@ static uint32_t index_part(const AnswerRunIndex *index, int64_t at) {
         return (uint32_t)MIN(part, (uint64_t)index->n - 1);
 }
 
-/* There is a run at least. */
+/* There is at least one run. */
 static void fill_index(AnswerRunIndex *index, const AnswerRun *runs, size_t first, size_t end) {
         uint64_t ns = (uint64_t)runs[end - 1].ts - (uint64_t)runs[first].ts;
         uint32_t part = 0;
@@ -104,7 +105,7 @@ void answer_runs_deinit(AnswerRuns *runs) {
         *runs = (AnswerRuns){ 0 };
 }
 
-/* The last run of a CPU that begins at or before the time, or its first. */
+/* The last run of a CPU that begins at or before the time, or else its first. */
 static size_t runs_find(const AnswerRuns *runs, uint32_t cpu, int64_t at) {
         const AnswerRunIndex *index = &runs->index[cpu];
         uint32_t part = index_part(index, at);
@@ -127,7 +128,7 @@ static inline void add_ns(AnswerRuns *runs, uint32_t utid, uint64_t ns) {
         runs->ns[utid] += ns;
 }
 
-/* The first run may have begun before, the last one may go on, and a long one is not in the copy. */
+/* The first run may have begun earlier, the last may end later, and long ones are not in the copy. */
 static void add_part(AnswerRuns *runs, size_t i, int64_t from, int64_t to) {
         const AnswerRun *run = &runs->runs[i];
         uint64_t room = INT64_MAX - MIN(runs->ns[run->utid], (uint64_t)INT64_MAX);

@@ -3,8 +3,8 @@
 /*
  * Where the time of one slice went
  *
- * Each piece of it is put down to what it was spent on: a CPU, those that had the CPU which the thread ran on next,
- * or a wait and who ended that. What no state of the thread covers is not known, and nothing else is made of it.
+ * Each piece of it is attributed to its cause: a CPU, the threads that occupied the CPU on which the thread ran next,
+ * or a wait and who ended it. Time for which no state of the thread is known is reported as unknown.
  */
 
 #include "answers/answer-cores.h"
@@ -50,7 +50,7 @@ static const char *const words[_ANSWER_STATES] = {
         [ANSWER_STATE_OTHER] = N_("was stopped"),
 };
 
-/* Keys: the function in the upper half, the other thread in the lower one. */
+/* Keys: the function in the upper half, the other thread in the lower. */
 typedef struct SliceParts {
         const AnswerQuestion *question;
         AnswerStates states;
@@ -66,7 +66,7 @@ static void parts_deinit(SliceParts *parts) {
                 answer_tally_deinit(&parts->tallies[i]);
 }
 
-/* The rest is nobody's in particular: the CPU was idle, or took its time. */
+/* The rest belongs to no other thread: the CPU was idle, or took a while to switch. */
 static int take_runnable(SliceParts *parts, size_t i, int64_t from, int64_t ns) {
         const TraceTable *table = &parts->question->store->tables[TRACE_TABLE_STATE];
         AnswerTally *tally = &parts->tallies[ANSWER_STATE_RUNNABLE], others = { 0 };
@@ -134,7 +134,7 @@ put_part(Answer *answer, const SliceParts *parts, AnswerState state, const Answe
         answer_set_name(answer, &cells[COLUMN_IN], store, (uint32_t)(item->key >> 32));
 }
 
-/* Takes the longest of all heads until there are none. */
+/* Takes the longest of all heads until none is left. */
 static void put_parts(Answer *answer, SliceParts *parts) {
         size_t next[_ANSWER_STATES] = { 0 };
 

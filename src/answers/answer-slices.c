@@ -17,7 +17,7 @@ static bool has_prefix(const char *text, const char *prefix) {
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* A name that begins like this and goes on without digits is a name. */
+/* A text that begins with "id:" but continues with anything but digits is a name. */
 static bool parse_id(const AnswerQuestion *question, bool is_marked, uint64_t *ret) {
         const char *text = question->slice;
 
@@ -68,7 +68,7 @@ char *answer_slice_named(const char *name) {
         return text;
 }
 
-/* A name may consist of digits, and comes first where nobody says that it is an id. */
+/* A name may consist of digits; it takes precedence unless the user says that it is an id. */
 uint32_t answer_slice_find(const AnswerQuestion *question) {
         uint32_t name = answer_slice_name(question),
                  row = name ? find_longest(question, name) : TRACE_NONE;
@@ -95,7 +95,7 @@ static uint32_t main_thread(const TraceStore *store, uint32_t upid) {
         return TRACE_NONE;
 }
 
-/* Of a program's main loop only the process is told, as it is that of the main thread (linux.program_points). */
+/* A program's main loop is reported by process, as it is that of the main thread (linux.program_points). */
 static uint32_t thread_of_main_loop(const TraceStore *store, uint32_t track) {
         const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK];
         const char *name =

@@ -7,20 +7,20 @@
 
 #include "answers/answer.h"
 
-/* The longest slice of a name that begins in the range, or that with an id; TRACE_NONE: no slice. "id:17" is never a
- * name and "name:17" never an id; "17" is an id where no slice is called like that. */
+/* The longest slice of a name that begins in the range, or the slice with an id; TRACE_NONE: there is none. "id:17"
+ * is always an id and "name:17" always a name; "17" is an id unless a slice has that name. */
 uint32_t answer_slice_find(const AnswerQuestion *question);
 
-/* The number of the name in the pool; 0: it is not there, or nothing was asked for. */
+/* The name's number in the pool; 0: the pool does not have it, or the question names no slice. */
 uint32_t answer_slice_name(const AnswerQuestion *question);
 
-/* How a question is asked of slices with exactly this name; malloc'ed, or NULL. */
+/* The argument that asks about slices with exactly this name; malloc'ed, or NULL. */
 char *answer_slice_named(const char *name);
 
-/* What is still open lasts until the trace ends. */
+/* An open slice lasts until the trace ends. */
 int64_t answer_slice_end(const AnswerQuestion *question, uint32_t row);
 
-/* The thread that it is of, or TRACE_NONE. */
+/* The thread that it belongs to, or TRACE_NONE. */
 uint32_t answer_slice_thread(const TraceStore *store, uint32_t row);
 
 static inline int64_t answer_slice_ts(const TraceStore *store, uint32_t row) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The slowest slices of a name, and what was different in them
+ * The slowest slices of a name, and how they differ from the usual ones
  *
- * What is usual is the median of each part over all slices of the name in the range. A slow one differs in the part
- * that is furthest above it; beside it stands the longest slice that was inside of the slow one.
+ * Usual is the median of each part over all slices of the name in the range. The part that is furthest above its median
+ * explains a slow slice; the answer adds the longest slice inside it.
  */
 
 #include <errno.h>
@@ -129,7 +129,7 @@ static void slow_divide(SlowSlices *slow, const AnswerStates *states, SlowSlice 
         slice->parts[PART_SLEPT] = sums[ANSWER_STATE_SLEPT];
 }
 
-/* Of one thread after the other: its states are looked for once. */
+/* One thread after the other, so that each thread's states are found only once. */
 static int slow_divide_all(SlowSlices *slow) {
         qsort(slow->slices, slow->n, sizeof(*slow->slices), compare_threads);
         for (size_t i = 0, end; i < slow->n; i = end) {
@@ -163,7 +163,7 @@ static int slow_find_usual(SlowSlices *slow, int64_t *ret_p50) {
         return 0;
 }
 
-/* The part that is furthest above what is usual. */
+/* The part that is furthest above its usual time. */
 static size_t most_different(const SlowSlices *slow, const SlowSlice *slice, int64_t *ret_excess) {
         size_t most = 0;
 

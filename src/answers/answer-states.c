@@ -34,7 +34,7 @@ AnswerState answer_state_of(const TraceStore *store, uint32_t row) {
         }
 }
 
-/* What an interrupt does while a thread runs is not that thread's doing. */
+/* A thread is not charged with what an interrupt does while it runs. */
 uint32_t answer_state_waker(const TraceStore *store, uint32_t row) {
         const TraceTable *table = &store->tables[TRACE_TABLE_STATE];
 
@@ -79,7 +79,7 @@ int64_t answer_states_end(const AnswerStates *states, size_t i) {
         return i + 1 < states->n ? answer_states_begin(states, i + 1) : states->last;
 }
 
-/* The first that begins later. */
+/* The first state that begins later. */
 static size_t states_after(const AnswerStates *states, int64_t at) {
         size_t low = 0, high = states->n;
 

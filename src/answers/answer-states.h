@@ -4,8 +4,8 @@
 /*
  * Answer states: what one thread did, one state after the other
  *
- * A state that has no end in the trace ends where the thread's next one begins, or with the trace. After a loss that
- * is longer than it really was; the answer about losses says so.
+ * A state that has no end in the trace ends where the thread's next one begins, or with the trace. After a loss that is
+ * longer than it really was; the answer about losses says so.
  */
 
 #include "trace/trace-store.h"
@@ -13,16 +13,16 @@
 typedef enum AnswerState {
         ANSWER_STATE_RAN,
         ANSWER_STATE_RUNNABLE,
-        ANSWER_STATE_IO,      /* uninterruptible, and the kernel said that it is about IO */
+        ANSWER_STATE_IO,      /* uninterruptible, and for IO according to the kernel */
         ANSWER_STATE_BLOCKED, /* uninterruptible otherwise */
         ANSWER_STATE_SLEPT,
         ANSWER_STATE_OTHER, /* stopped, traced, dead */
         _ANSWER_STATES,
 } AnswerState;
 
-#define ANSWER_INTERRUPT 0 /* where a thread's number could be: the idle one wakes nobody */
+#define ANSWER_INTERRUPT 0 /* in place of a thread's number: the idle thread wakes nobody */
 
-/* Of the thread that a runnable state is told by. */
+/* Names the thread that a runnable state refers to. */
 uint32_t answer_state_waker(const TraceStore *store, uint32_t row);
 
 AnswerState answer_state_of(const TraceStore *store, uint32_t row);
@@ -38,16 +38,16 @@ typedef struct AnswerStates {
 int answer_states_init(AnswerStates *states, const TraceStore *store, uint32_t utid, int64_t last);
 void answer_states_deinit(AnswerStates *states);
 
-/* The number of the state that the thread is in then; states->n: it is not known. */
+/* The index of the thread's state at that time; states->n: unknown. */
 size_t answer_states_at(const AnswerStates *states, int64_t at);
 
 int64_t answer_states_begin(const AnswerStates *states, size_t i);
 int64_t answer_states_end(const AnswerStates *states, size_t i);
 
-/* What ended the state, as the next one tells: a thread, ANSWER_INTERRUPT, or TRACE_NONE if it is not known. */
+/* What ended the state, according to the next one: a thread, ANSWER_INTERRUPT, or TRACE_NONE if that is unknown. */
 uint32_t answer_states_waker(const AnswerStates *states, size_t i);
 
-/* How long it was in each. */
+/* The time spent in each. */
 void answer_states_add_up(const AnswerStates *states,
                           int64_t from,
                           int64_t to,

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Answer tally: how often and how long, by a key
+ * Answer tally: how often and how long, for each key
  */
 
 #include "trace/trace-map.h"
@@ -24,10 +24,10 @@ void answer_tally_deinit(AnswerTally *tally);
 
 /* 0, or -ENOMEM. */
 int answer_tally_add(AnswerTally *tally, uint64_t key, int64_t at, int64_t ns);
-/* Likewise, and nothing is counted: only its time. */
+/* Likewise, but adds only time and counts nothing. */
 int answer_tally_add_time(AnswerTally *tally, uint64_t key, int64_t ns);
 
-/* The longest first, and of equals the one that is counted more often; keys cannot be added afterwards. */
+/* The longest first, and of equals the more frequent one first; no key can be added afterwards. */
 void answer_tally_sort(AnswerTally *tally);
 /* Likewise, by the count. */
 void answer_tally_sort_by_count(AnswerTally *tally);

@@ -12,7 +12,7 @@ static void table_bounds(const TraceTable *table, bool lasts, int64_t *start, in
         }
 }
 
-/* Samples with a weight in time are of all of it. */
+/* Samples that are weighted with time cover all of it. */
 static void sample_bounds(const TraceStore *store, int64_t *start, int64_t *end) {
         const TraceTable *table = &store->tables[TRACE_TABLE_STACK_SAMPLE];
         const uint32_t ns = trace_pool_find(&store->pool, "ns", 2);

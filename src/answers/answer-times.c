@@ -3,8 +3,8 @@
 /*
  * How long slices take, by name
  *
- * A percentile is only told where there are enough slices for it to be more than the longest one: 0.99^n has to be
- * below 2.5 %, that is 367 of them for p99, and 36 for p90.
+ * A percentile is reported only if there are enough slices for it to differ from the longest one: 0.99^n must be below
+ * 2.5 %, which takes 367 slices for p99 and 36 for p90.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ typedef struct Times {
         const AnswerQuestion *question;
         uint32_t name; /* or 0: all */
         AnswerTally tally;
-        uint32_t *rows; /* of what is counted */
+        uint32_t *rows; /* the counted slices */
         size_t n_rows, n_rows_allocated;
         uint64_t n_open;
 } Times;
@@ -109,7 +109,7 @@ put_name(Answer *answer, const Times *times, const AnswerTallyItem *item, double
         answer_set(&cells[COLUMN_ID], item->max_at);
 }
 
-/* Durations by name, each name's together, in the order of the tally before it is sorted. */
+/* Durations by name: those of one name together, in the tally's order before it is sorted. */
 static int times_put(Answer *answer, Times *times) {
         const TraceStore *store = times->question->store;
         AnswerTally *tally = &times->tally;

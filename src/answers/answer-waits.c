@@ -3,8 +3,7 @@
 /*
  * Waits for a CPU, by thread, and what was running there
  *
- * A wait is the time in which a thread could run and did not. What had the CPU that it ran on next in the meantime is
- * what it waited behind.
+ * A thread waits while it can run but does not. It waited behind whatever occupied the CPU on which it ran next.
  */
 
 #include <errno.h>
@@ -56,13 +55,13 @@ static void waits_deinit(Waits *waits) {
         free(waits->values);
 }
 
-/* A wait of a thread, as far as it is in the time that is asked about. */
+/* The part of a thread's wait that lies in the range. */
 typedef struct Wait {
         int64_t from, ns;
-        uint32_t cpu; /* where it ran behind it; TRACE_NONE: nowhere */
+        uint32_t cpu; /* where the thread ran afterwards; TRACE_NONE: nowhere */
 } Wait;
 
-/* False: the row is no wait. Where a thread ran behind one is what its next state says. */
+/* False: the row is no wait. The thread's next state tells where it ran afterwards. */
 static bool find_wait(Wait *ret, const Waits *waits, uint32_t utid, size_t i) {
         const TraceStore *store = waits->question->store;
         const TraceTable *table = &store->tables[TRACE_TABLE_STATE];
@@ -106,7 +105,7 @@ static int take_thread(Waits *waits, uint32_t utid) {
         return r;
 }
 
-/* Of the idle threads nothing is told, and what is of no thread is with them. */
+/* Nothing is reported about the idle threads; rows without a thread count as theirs. */
 static int take_waits(Waits *waits) {
         const TraceStore *store = waits->question->store;
         size_t n_threads = store->tables[TRACE_TABLE_THREAD].n;
@@ -118,7 +117,7 @@ static int take_waits(Waits *waits) {
         return r;
 }
 
-/* Each wait looks at all that ran meanwhile, which takes longer than all else: it is done for what is shown only. */
+/* Finding what ran during each wait is the most expensive step, so it is done only for the waits that are shown. */
 static void put_behind(Answer *answer, AnswerValue *cells, Waits *waits, uint32_t utid) {
         const AnswerGroups *groups = &waits->by_thread;
         Wait wait;

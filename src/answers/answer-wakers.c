@@ -3,9 +3,9 @@
 /*
  * The chain of wakers behind the longest wait of a slice
  *
- * It goes from the thread that woke the slice's to the one that had woken it, and so on, as long as each was woken
- * after the wait began: what is found is what the slice really waited for. An interrupt has no waker, so a chain that
- * ends with one waited for a device or a timer.
+ * It goes from the thread that woke the slice's thread to the one that had woken that thread, and so on, as long as
+ * each was woken after the wait began: so it ends at what the slice really waited for. An interrupt has no waker, so a
+ * chain that ends with one waited for a device or a timer.
  */
 
 #include "answers/answer-questions.h"
@@ -44,7 +44,7 @@ static bool is_wait(AnswerState state) {
                state == ANSWER_STATE_BLOCKED;
 }
 
-/* The last wait that ended at or before a time; states->n: no wait did. */
+/* The last wait that ended at or before a time; states->n: there is none. */
 static size_t wait_before(const AnswerStates *states, int64_t at) {
         size_t last = states->n;
 
@@ -101,8 +101,8 @@ static void put_waker(Answer *answer,
         answer_set(&cells[COLUMN_SLEPT], time_since(since, answer_states_begin(states, wait)));
 }
 
-/* Finds who woke the waker. *ret_end is NULL when somebody did, and *utid and *at are then of that one; else it says
- * why the chain ends here. */
+/* Finds the thread that woke the waker. *ret_end is NULL if there is one, and *utid and *at then describe it;
+ * otherwise it says why the chain ends here. */
 static int follow(Answer *answer,
                   const AnswerQuestion *question,
                   int64_t wait_began,

@@ -3,8 +3,8 @@
 /*
  * Wake-ups of an idle machine, by thread
  *
- * A wake-up is a thread that begins to run on a CPU that was idle until then. What woke that thread is told, too:
- * mostly an interrupt, as a timer's.
+ * A wake-up is a thread that begins to run on a CPU that was idle until then. The answer also says what woke that
+ * thread, which is mostly an interrupt such as a timer.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ typedef struct Wakeups {
         const AnswerQuestion *question;
         AnswerCores cores;
         AnswerTally threads;
-        AnswerTally pairs; /* a thread and who woke it */
+        AnswerTally pairs; /* a thread and its waker */
         uint64_t n;
         int64_t idle;
 } Wakeups;
@@ -83,7 +83,7 @@ static int take_cpu(Wakeups *wakeups, size_t cpu) {
         return r;
 }
 
-/* Those of each thread that counts; the time of a wake-up is not needed, as most of them have the same cause. */
+/* The wake-ups of each thread that counts. Their times do not matter, as most have the same cause. */
 static int take_wakers(Wakeups *wakeups) {
         const AnswerQuestion *question = wakeups->question;
         const TraceTable *table = &question->store->tables[TRACE_TABLE_STATE];
@@ -104,7 +104,7 @@ static int take_wakers(Wakeups *wakeups) {
 }
 
 typedef struct MainWaker {
-        TraceMap most, all; /* by thread: a place in pairs, how many there are */
+        TraceMap most, all; /* by thread: an index into pairs, and their number */
 } MainWaker;
 
 static void main_waker_deinit(MainWaker *wakers) {

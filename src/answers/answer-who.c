@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define WHO_BYTES 256 /* the rest of a name is cut off */
+#define WHO_BYTES 256 /* longer names are cut */
 
 const char answer_interrupt[] = N_("an interrupt");
 const char answer_who_no_unit[] = N_("what is in no unit");
@@ -48,7 +48,7 @@ uint32_t answer_who_unit(const TraceStore *store, uint32_t utid) {
         return answer_who_unit_of_process(store, thread_process(store, utid));
 }
 
-/* Programs of one name are one group, and what has no name is a group of its own. */
+/* Programs of one name form one group; each program without a name is its own group. */
 uint64_t answer_who_key(const TraceStore *store, uint32_t utid, AnswerGroup group) {
         uint32_t name = group == ANSWER_BY_PROGRAM ? answer_who_program(store, utid)
                         : group == ANSWER_BY_UNIT  ? answer_who_unit(store, utid)

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Answer: what a trace says to one question
+ * Answer: what a trace says about one question
  *
- * A question is a row of a table (AnswerDef): which parts of the trace it needs, which facts and which rows its answer
- * has, and the function that finds them. Facts are what a sentence is made of, rows what a table shows. Nothing
- * here prints or translates: a word (ANSWER_WORD) is ours and marked for that, and a text is the trace's and hostile.
+ * A question is a row of a table (AnswerDef): the parts of the trace that it needs, the facts and rows of its answer,
+ * and the function that finds them. Sentences are made of facts, tables of rows. Nothing here prints or translates: a
+ * word (ANSWER_WORD) is ours and marked for translation, while a text is from the trace and hostile.
  *
- * Times that a trace gives are arbitrary. All sums here end at INT64_MAX instead of going over it.
+ * Times in a trace are arbitrary. All sums here saturate at INT64_MAX.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ typedef enum AnswerKind {
         ANSWER_WORD,  /* of ours, constant */
         ANSWER_COUNT, /* a whole number */
         ANSWER_NS,    /* a duration */
-        ANSWER_TIME,  /* of the trace, in ns since its beginning */
+        ANSWER_TIME,  /* trace time: ns since the trace began */
         ANSWER_SHARE, /* from 0 to 1 */
         ANSWER_REAL,
         ANSWER_PROBABILITY,
@@ -32,7 +32,7 @@ typedef enum AnswerKind {
 
 typedef struct AnswerColumn {
         const char *key;   /* for programs */
-        const char *title; /* for people, untranslated; NULL: only for programs */
+        const char *title; /* for people, untranslated; NULL: only programs see it */
         AnswerKind kind;
 } AnswerColumn;
 
@@ -49,7 +49,7 @@ typedef struct AnswerQuestion AnswerQuestion;
 
 typedef struct AnswerDef {
         const char *name;
-        const char *record; /* what a recording with an answer is made with */
+        const char *record; /* how to make a recording that has an answer */
         unsigned parts;     /* of the trace: TRACE_PART_… */
         unsigned options;   /* ANSWER_TAKES_… */
         const AnswerColumn *facts;
@@ -61,7 +61,7 @@ typedef struct AnswerDef {
 } AnswerDef;
 
 enum {
-        ANSWER_TAKES_SLICE = 1 << 0,  /* may be about one slice, or all of a name */
+        ANSWER_TAKES_SLICE = 1 << 0,  /* may ask about one slice, or all of a name */
         ANSWER_NEEDS_SLICE = 1 << 1,  /* is about one */
         ANSWER_TAKES_GROUPS = 1 << 2, /* by thread, program, or unit */
 };
@@ -70,11 +70,11 @@ typedef enum AnswerGroup { ANSWER_BY_PROGRAM, ANSWER_BY_UNIT, ANSWER_BY_THREAD }
 
 struct AnswerQuestion {
         const TraceStore *store;
-        int64_t zero, last; /* when the trace begins, and ends */
-        int64_t start, end; /* the range that is asked about, both within the trace */
+        int64_t zero, last; /* the beginning and the end of the trace */
+        int64_t start, end; /* the range that the question is about; lies within the trace */
         const char *slice;  /* a name, or an id in digits; or NULL */
         AnswerGroup group;
-        size_t n_rows_max; /* further ones are counted; 0: all */
+        size_t n_rows_max; /* further rows are only counted; 0: no limit */
 };
 
 struct Answer {
@@ -88,13 +88,13 @@ struct Answer {
 
 enum {
         _ANSWER_E_SUCCESS,
-        ANSWER_E_NOTHING,  /* the trace has nothing of what the question is about in this range */
-        ANSWER_E_NO_SLICE, /* there is no slice with this name or id */
+        ANSWER_E_NOTHING,  /* in this range the trace has no data that the question needs */
+        ANSWER_E_NO_SLICE, /* no slice has this name or id */
 };
 
-/* 0, an outcome, or -ENOMEM; on an outcome there is no answer. */
+/* 0, an outcome, or -ENOMEM; an outcome comes without an answer. */
 int answer_find(Answer **ret, const AnswerDef *def, const AnswerQuestion *question);
-/* An answer without facts and rows. 0, or -ENOMEM. */
+/* An empty answer. 0, or -ENOMEM. */
 int answer_new(Answer **ret, const AnswerDef *def, size_t n_rows_max);
 Answer *answer_free(Answer *answer);
 DEFINE_CLEANUP(Answer *, answer_free)
@@ -104,10 +104,10 @@ static inline const AnswerValue *answer_cell(const Answer *answer, size_t row, s
 }
 
 /*
- * For those that find
+ * For the functions that find answers
  */
 
-/* The cells of a further row; NULL: there are enough, or there is no memory. */
+/* The cells of a new row; NULL: there are enough rows, or there is no memory. */
 AnswerValue *answer_add_row(Answer *answer);
 
 static inline void answer_set(AnswerValue *value, int64_t number) {
@@ -122,10 +122,10 @@ static inline void answer_set_word(AnswerValue *value, const char *word) {
         *value = (AnswerValue){ .is_there = word != NULL, .word = word };
 }
 
-/* Copies it; NULL is nothing. */
+/* Copies the text; NULL leaves the cell empty. */
 void answer_set_text(Answer *answer, AnswerValue *value, const char *text);
-/* A text of the trace; 0 is nothing. */
+/* A text of the trace; 0 leaves the cell empty. */
 void answer_set_name(Answer *answer, AnswerValue *value, const TraceStore *store, uint32_t name);
 
-/* part / whole, or nothing without a whole. */
+/* part / whole; empty if the whole is 0. */
 void answer_set_share(AnswerValue *value, int64_t part, int64_t whole);

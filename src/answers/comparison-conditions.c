@@ -43,7 +43,7 @@ static const char *metadata_text(const TraceStore *store, const char *name) {
                                                          row));
 }
 
-/* Two configs with the same data sources may still have other settings. */
+/* Two configs with the same data sources may still differ in other settings. */
 static uint32_t add_sources(TracePool *names, const TraceStore *store, const char *sources) {
         uint32_t row = find_metadata(store, "trace_config_sources_sum");
         int64_t sum = 0;
@@ -89,7 +89,7 @@ static bool is_lossy(const TraceStore *store) {
         return false;
 }
 
-/* Frequency times time, of one track from one value to the next. */
+/* Adds up frequency times time, from each value of a track to the next. */
 typedef struct Clocked {
         double khz;
         int64_t since;
@@ -107,7 +107,7 @@ static void clocked_add(const Clocked *clocked,
         *weight += ns;
 }
 
-/* Of all tracks of frequencies: what the last value of each was. */
+/* The last value of each frequency track. */
 static int
 average_hz(const TraceStore *store, uint32_t frequency, int64_t start, int64_t end, double *ret) {
         const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK],
@@ -132,7 +132,7 @@ average_hz(const TraceStore *store, uint32_t frequency, int64_t start, int64_t e
         return 0;
 }
 
-/* The name is only looked for, as the store is what somebody else reads. */
+/* Only looks the name up, as somebody else is reading the store. */
 static uint32_t find_frequency(const TraceStore *store) {
         const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK];
 

@@ -4,39 +4,40 @@
 /*
  * Conditions of a comparison: under which the recordings of each side were made
  *
- * A difference between two kernels, or between a cold and a hot processor, is none of the program. So what a recording
- * says of its machine, its load and its config is held against that of the others before any figure is.
+ * A difference that comes from another kernel, or from a cold instead of a hot processor, is not the program's. So
+ * before any figure, this compares what the recordings say about their machine, its load and their config.
  */
 
 #include "trace/trace-pool.h"
 #include "trace/trace-store.h"
 
-/* What has to be the same in all recordings. */
+/* Must be the same in all recordings. */
 typedef enum ConditionText {
         CONDITION_KERNEL,
         CONDITION_SYSTEM,    /* the distribution and its version */
         CONDITION_PROCESSOR, /* its model */
-        CONDITION_CPUS,      /* how many there are */
-        CONDITION_SOURCES,   /* the data sources, with a sum of their configs */
+        CONDITION_CPUS,      /* number of CPUs */
+        CONDITION_SOURCES,   /* the data sources, and a checksum of their configs */
         N_CONDITION_TEXTS,
 } ConditionText;
 
-/* What each recording has a figure of, or NAN. */
+/* A figure for each recording, or NAN. */
 typedef enum ConditionNumber {
-        CONDITION_SECONDS, /* how long it is */
-        CONDITION_BUSY,    /* which share of the CPUs was used */
-        CONDITION_HZ,      /* at which frequency they ran, on average over time and CPUs */
+        CONDITION_SECONDS, /* length of the recording */
+        CONDITION_BUSY,    /* share of the CPUs that was used */
+        CONDITION_HZ,      /* average frequency, over time and CPUs */
         N_CONDITION_NUMBERS,
 } ConditionNumber;
 
-#define CONDITION_HZ_CHANGE 0.05 /* smaller differences of the frequency are not told */
+#define CONDITION_HZ_CHANGE 0.05 /* smaller differences in frequency are not reported */
 
 typedef struct ComparisonSide {
         size_t n, n_lossy;
-        uint32_t texts[N_CONDITION_TEXTS];  /* in names, of the first recording; 0: not known */
-        uint32_t others[N_CONDITION_TEXTS]; /* of another one, if the side is mixed */
+        uint32_t
+                texts[N_CONDITION_TEXTS]; /* index into names, of the first recording; 0: unknown */
+        uint32_t others[N_CONDITION_TEXTS]; /* of a recording that differs, if the side is mixed */
         bool is_mixed[N_CONDITION_TEXTS];
-        double *values[N_CONDITION_NUMBERS]; /* of recordings that have one */
+        double *values[N_CONDITION_NUMBERS]; /* recordings that have a value */
         size_t n_values[N_CONDITION_NUMBERS], n_allocated[N_CONDITION_NUMBERS];
 } ComparisonSide;
 
@@ -46,7 +47,7 @@ typedef struct ComparisonConditions {
 
 void comparison_conditions_deinit(ComparisonConditions *conditions);
 
-/* A recording, of which the time from start to end is compared and in which threads ran for busy_ns. 0, or -ENOMEM. */
+/* Adds a recording, whose time from start to end is compared and in which threads ran for busy_ns. 0, or -ENOMEM. */
 int comparison_conditions_add(ComparisonConditions *conditions,
                               unsigned side,
                               const TraceStore *store,
@@ -55,17 +56,17 @@ int comparison_conditions_add(ComparisonConditions *conditions,
                               int64_t end,
                               double busy_ns);
 
-/* What the recordings of a side have, one after the other if that is not the same. Constant or in names; NULL: not
- * known. */
+/* The value of a side's recordings, or all their values if they differ. A constant, or a text in names; NULL:
+ * unknown. */
 const char *comparison_conditions_text(const ComparisonConditions *conditions,
                                        unsigned side,
                                        ConditionText text,
                                        TracePool *names);
 
-/* Whether it is known of both sides that all recordings have the same, or not known of either. */
+/* Whether the value is known for all recordings of both sides, or unknown for both sides. */
 bool comparison_conditions_is_same(const ComparisonConditions *conditions, ConditionText text);
 
-/* The median; NAN: no recording of this side has the figure. */
+/* The median; NAN if no recording of this side has the figure. */
 double comparison_conditions_median(const ComparisonConditions *conditions,
                                     unsigned side,
                                     ConditionNumber number);

@@ -26,7 +26,7 @@ static int add_stack(ComparisonHeap *heap, const char *text, int64_t n_bytes) {
         return 0;
 }
 
-/* By call site, of which a stack is the innermost one. */
+/* By call site, which is the innermost frame of a stack. */
 static int64_t *sum_up(const TraceStore *store, int64_t at) {
         const TraceTable *table = &store->tables[TRACE_TABLE_HEAP];
         const size_t n_callsites = store->tables[TRACE_TABLE_CALLSITE].n;

@@ -103,7 +103,7 @@ static double value_of(ComparisonMetric metric, double *values, size_t n, double
         return sum / seconds;
 }
 
-/* Of each name one value. */
+/* One value for each name. */
 static int add_named(Comparison *comparison,
                      unsigned side,
                      const TraceStore *store,
@@ -328,7 +328,8 @@ static void item_measure(ComparisonItem *item) {
                         statistics_rank_p(item->values[0], item->n[0], item->values[1], item->n[1]);
 }
 
-/* A recording that has nothing in use from somewhere has no bytes there, unlike one in which something never ran. */
+/* A recording that has nothing in use from a call stack has 0 bytes there; one in which a program never ran has no
+ * value. */
 static int fill_heaps(Comparison *comparison) {
         for (size_t i = 0; i < comparison->n; i++)
                 for (size_t side = 0; side < 2; side++) {
@@ -371,7 +372,7 @@ static bool item_changed(const ComparisonItem *item) {
                fabs(item->change) > COMPARISON_CHANGE;
 }
 
-/* Whether no difference, however large, could have been shown. */
+/* Whether there are too few recordings to show any difference, however large. */
 static bool item_is_hopeless(const Comparison *comparison, const ComparisonItem *item) {
         return !item->is_tested ||
                statistics_rank_p_min(item->n[0], item->n[1]) * (double)comparison->n_tested >=
@@ -442,7 +443,7 @@ static void put_item(Answer *answer, const Comparison *comparison, const Compari
         put_growth(answer, cells, item);
 }
 
-/* A recording of one side that is on the other one, too; with `overlaps` only if a time of it is on both. */
+/* A recording that is on both sides; with `overlaps` only if its times overlap. */
 static bool is_on_both(const Comparison *comparison, const ComparisonTime *a, bool overlaps) {
         for (size_t i = 0; i < comparison->n_times[1]; i++) {
                 const ComparisonTime *b = &comparison->times[1][i];
@@ -535,7 +536,7 @@ int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret) {
                       comparison->n,
                       sizeof(*comparison->items),
                       comparison->metric == COMPARISON_HEAP ? compare_heaps : compare_items);
-                trace_map_clear(&comparison->places); /* they are elsewhere now */
+                trace_map_clear(&comparison->places); /* they have moved to the result */
         }
         put_conditions(answer, comparison);
         put_items(answer, comparison);

@@ -4,8 +4,8 @@
 /*
  * Comparison: recordings of two sides, by name
  *
- * Each recording gives one value for each name; what is compared are the medians of these. A difference is only told as
- * one if there are enough recordings to show it, corrected for how many names were looked at, and if it is not small.
+ * Each recording gives one value for each name; the comparison is between the medians of these values. A difference is
+ * reported only if there are enough recordings to show it, corrected for the number of names, and if it is not small.
  */
 
 #include "answers/answer.h"
@@ -14,8 +14,8 @@
 #include "trace/trace-pool.h"
 
 #define COMPARISON_LEVEL   0.05
-#define COMPARISON_CHANGE  0.02 /* smaller ones are not told */
-#define COMPARISON_P99_MIN 367  /* slices, of one recording */
+#define COMPARISON_CHANGE  0.02 /* smaller changes are not reported */
+#define COMPARISON_P99_MIN 367  /* slices in one recording */
 
 typedef enum ComparisonMetric {
         COMPARISON_P50,   /* of slices, by name */
@@ -25,9 +25,9 @@ typedef enum ComparisonMetric {
         COMPARISON_HEAP,  /* bytes that heaps have in use at the end, by call stack */
 } ComparisonMetric;
 
-/* What of a recording is compared. */
+/* What to compare. */
 typedef struct ComparisonPart {
-        const char *recording; /* by which it is known again on the other side */
+        const char *recording; /* identifies it on the other side */
         int64_t start, end;
 } ComparisonPart;
 
@@ -39,7 +39,7 @@ typedef struct Comparison {
         struct ComparisonItem *items;
         size_t n, n_allocated;
         ComparisonConditions conditions;
-        struct ComparisonTime *times[2]; /* of recordings that are known by a name */
+        struct ComparisonTime *times[2]; /* recordings whose name is known */
         size_t n_times[2], n_allocated_times[2];
         size_t n_tested;
 } Comparison;
@@ -48,23 +48,23 @@ typedef struct Comparison {
 int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only);
 void comparison_deinit(Comparison *comparison);
 
-/* Adds a recording to a side (0, 1), or a part of it if `part` is not NULL: slices that begin in it, and CPU time that
- * was used in it. 0, or -ENOMEM. */
+/* Adds a recording to a side (0 or 1), or only a part of it if `part` is not NULL: the slices that begin in the
+ * part, and the CPU time used in it. 0, or -ENOMEM. */
 int comparison_add(Comparison *comparison,
                    unsigned side,
                    const TraceStore *store,
                    const ComparisonPart *part);
 
 extern const AnswerDef answer_diff;      /* of times */
-extern const AnswerDef answer_diff_heap; /* of bytes, with a column more */
+extern const AnswerDef answer_diff_heap; /* bytes, with one column more */
 
-/* The one of these that answers by this metric. */
+/* The definition of the answer for this metric. */
 const AnswerDef *comparison_def(ComparisonMetric metric);
 
 enum {
         DIFF_FACT_A,
         DIFF_FACT_B,
-        DIFF_FACT_KERNEL_A, /* two facts for each ConditionText, in the same order */
+        DIFF_FACT_KERNEL_A, /* two facts for each ConditionText, in its order */
         DIFF_FACT_KERNEL_B,
         DIFF_FACT_SYSTEM_A,
         DIFF_FACT_SYSTEM_B,
@@ -84,7 +84,7 @@ enum {
         DIFF_FACT_HZ_B,
         DIFF_FACT_LOSSY,
         DIFF_FACT_SHARED,      /* recordings that are on both sides */
-        DIFF_FACT_OVERLAPPING, /* of these: at times that overlap */
+        DIFF_FACT_OVERLAPPING, /* those of them whose times overlap */
         DIFF_FACT_TESTED,
         DIFF_FACT_CHANGED,
         DIFF_FACT_TOO_FEW,
@@ -104,8 +104,8 @@ enum {
         DIFF_COLUMN_GROWTH, /* of heaps only */
 };
 
-/* Rows with what changed first; of heaps, with what grew the most. 0, or -ENOMEM. */
+/* Rows with the largest change first; for heaps, with the largest growth first. 0, or -ENOMEM. */
 int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret);
 
-/* By how much the median of a name changed: 0.1 for 10 % more. False: it is not on both sides. */
+/* By how much the median of a name changed: 0.1 means 10 % more. False: it is missing on one side. */
 bool comparison_change(const Comparison *comparison, const char *name, double *ret);

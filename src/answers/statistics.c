@@ -21,7 +21,7 @@ static int compare_ranked(const void *x, const void *y) {
         return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Equal values share the mean of their ranks; returns what the variance is corrected by. */
+/* Equal values share the mean of their ranks; returns the correction of the variance for them. */
 static double rank_all(Ranked *all, size_t n) {
         double ties = 0;
 
@@ -36,7 +36,7 @@ static double rank_all(Ranked *all, size_t n) {
         return ties;
 }
 
-/* How many ways there are to choose n_chosen of n. */
+/* The number of ways to choose n_chosen of n. */
 static double choices(size_t n, size_t n_chosen) {
         double ways = 1;
 
@@ -48,7 +48,7 @@ static double choices(size_t n, size_t n_chosen) {
 typedef struct Orders {
         const Ranked *all;
         size_t n, n_chosen;
-        double mean, distance; /* of the sum of ranks, and how far it is from there */
+        double mean, distance; /* the mean of the sum of ranks, and the distance from it */
         double n_far;
 } Orders;
 
@@ -104,7 +104,7 @@ double statistics_median(const double *values, size_t n) {
         return quantile(copy, n, 0.5);
 }
 
-/* The same numbers each time, so that the same recordings give the same answer. */
+/* Always the same random numbers, so that the same recordings give the same answer. */
 static uint64_t next_random(uint64_t *state) {
         uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 

@@ -4,29 +4,29 @@
 /*
  * Statistics of two small samples
  *
- * Each value is that of one recording: slices of one recording depend on each other, so they are not counted as if they
- * were experiments of their own.
+ * Each value stands for one recording. Slices of one recording depend on each other, so they must not be counted like
+ * independent experiments.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define STATISTICS_SAMPLES_MAX 1000   /* of a side */
-#define STATISTICS_ORDERS_MAX  200000 /* that are all gone through for an exact p */
-#define STATISTICS_RESAMPLES   2000
-#define STATISTICS_INTERVAL_MIN \
-        6 /* values of a side, below which a median has no interval of 95 % */
-#define STATISTICS_DIFFERENT_MIN 4 /* of a side, below which no difference can be shown at 5 % */
+#define STATISTICS_SAMPLES_MAX   1000   /* of a side */
+#define STATISTICS_ORDERS_MAX    200000 /* rank sums, enumerated for an exact p */
+#define STATISTICS_RESAMPLES     2000
+#define STATISTICS_INTERVAL_MIN  6 /* fewer values of a side have no 95 % interval of the median */
+#define STATISTICS_DIFFERENT_MIN 4 /* values of a side; fewer are never significant */
 
-/* Of Mann and Whitney: how probable such a difference of ranks is, or a greater one, if there is none. Exact for few
- * values, also with ties; else by the normal distribution, corrected for ties. Negative: no memory. */
+/* Mann and Whitney's test: the probability of a rank difference at least this large if the two sides do not differ.
+ * Exact for few values, also with ties; otherwise by the normal distribution, corrected for ties. Negative: out of
+ * memory. */
 double statistics_rank_p(const double *a, size_t n_a, const double *b, size_t n_b);
 
-/* The least p that samples of these sizes can have. */
+/* The smallest p that samples of these sizes can reach. */
 double statistics_rank_p_min(size_t n_a, size_t n_b);
 
-/* 95 % of the ratio of the medians, b / a, by drawing again with a fixed seed. False: there are too few values, or no
- * memory. */
+/* The 95 % interval of the ratio of the medians, b / a, by resampling with a fixed seed. False: too few values, or
+ * out of memory. */
 bool statistics_ratio_interval(const double *a,
                                size_t n_a,
                                const double *b,
@@ -34,8 +34,8 @@ bool statistics_ratio_interval(const double *a,
                                double *ret_low,
                                double *ret_high);
 
-/* Of Holm: corrects each p for all of them, in place. False: no memory. */
+/* Holm's method: corrects each p for the number of tests, in place. False: out of memory. */
 bool statistics_correct(double *p, size_t n);
 
-/* Leaves the order of the values alone. Negative: no memory; values are not. */
+/* Does not reorder the values. Negative: out of memory; values never are. */
 double statistics_median(const double *values, size_t n);

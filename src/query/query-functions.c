@@ -28,7 +28,7 @@ static void percentile_add(sqlite3_context *context, Percentile *percentile, sql
         int type = sqlite3_value_numeric_type(value);
 
         if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-                return; /* as other aggregates do */
+                return; /* like other aggregates */
         if (percentile->n == percentile->n_allocated) {
                 size_t more = percentile->n_allocated ? percentile->n_allocated * 2 : 64;
                 double *larger =
@@ -143,7 +143,7 @@ static void trace_dur(sqlite3_context *context, int argc, sqlite3_value **argv) 
         bound(context, 2);
 }
 
-/* What the clock on the wall is ahead of trace time. */
+/* By how much the wall clock is ahead of trace time. */
 static bool realtime_offset(const Query *query, int64_t *ret) {
         const TraceTable *table = &query->store->tables[TRACE_TABLE_METADATA];
         static const char key[] = "trace_realtime_offset_ns";

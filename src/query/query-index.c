@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Of numbers that files choose, only those near each other are sorted by counting. */
+/* Numbers are chosen by files, so only those close to each other are sorted by counting. */
 #define SPREAD_MAX 4
 
 void query_index_deinit(QueryIndex *index) {
@@ -18,7 +18,7 @@ bool query_index_suits(TraceType type) {
                type == TRACE_TYPE_U8 || type == TRACE_TYPE_STATE || type == TRACE_TYPE_I32;
 }
 
-/* The place among the starts: nothing is behind all values. */
+/* The index into starts; rows without a value come last. */
 static size_t
 index_place(const QueryIndex *index, const TraceTable *table, unsigned column, uint32_t row) {
         int64_t value;

@@ -12,8 +12,8 @@
 #include "trace/trace-table.h"
 
 typedef struct QueryIndex {
-        uint32_t *rows;   /* by value, and of one value in order; those without a value last */
-        uint32_t *starts; /* of each value in rows, and the end: n_values + 2 of them */
+        uint32_t *rows;   /* rows by value, in order within each; those without a value last */
+        uint32_t *starts; /* where each value begins in rows, and the end: n_values + 2 of them */
         size_t n_values;
         size_t n_distinct;
         bool is_made;
@@ -21,10 +21,10 @@ typedef struct QueryIndex {
 
 void query_index_deinit(QueryIndex *index);
 
-/* Whether this type of column can have one. */
+/* Whether a column of this type can have one. */
 bool query_index_suits(TraceType type);
-/* 0, or -ENOMEM; -E2BIG for values that are too large. */
+/* 0, or -ENOMEM; -E2BIG if values are too large. */
 int query_index_make(QueryIndex *index, const TraceTable *table, unsigned column);
 
-/* The rows with a value. */
+/* The rows that have a value. */
 size_t query_index_find(const QueryIndex *index, int64_t value, const uint32_t **ret);

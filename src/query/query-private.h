@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What the files of this folder share
+ * Declarations that the files of this folder share
  */
 
 #include <sqlite3.h>
@@ -20,28 +20,28 @@ struct Query {
         unsigned loaded;
         bool is_loaded;
         QueryIndex indexes[_TRACE_TABLE_N][QUERY_COLUMNS_MAX];
-        int64_t *self_dur;                   /* by slice; made when it is asked for */
+        int64_t *self_dur;                   /* by slice; made on first use */
         struct QuerySliceStats *slice_stats; /* likewise */
         int fds[QUERY_FILES_MAX];
         size_t n_fds;
         QueryOptions options;
         uint64_t deadline_ns;
-        volatile bool is_interrupted; /* by a signal handler */
-        const char *problem;          /* of our own, if it is not SQLite's */
+        volatile bool is_interrupted; /* set by a signal handler */
+        const char *problem;          /* an error of ours, if it is not SQLite's */
 };
 
-/* Each adds its part to the database. SQLITE_OK, or its error. */
+/* Each adds its part to the database. SQLITE_OK, or an error. */
 int query_add_tables(Query *query);
 int query_add_slice_stats(Query *query);
 int query_add_views(Query *query);
 int query_add_functions(Query *query);
-/* Nothing but reading is allowed, and writing to memory. */
+/* Allows only reading, and writing to memory. */
 int query_restrict(Query *query);
 
-/* Whether a module of Perfetto's standard library is there. Its tables always are. */
+/* Whether a module of Perfetto's standard library is available. Its tables always are. */
 bool query_has_module(const char *name, size_t n);
 
-/* All that depends on the store's rows. */
+/* Frees what depends on the store's rows. */
 void query_forget_rows(Query *query);
 /* NULL: no memory. */
 const int64_t *query_self_durations(Query *query);

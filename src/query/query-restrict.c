@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What SQL may do: it may be somebody else's
+ * What SQL may do: it may come from a stranger
  */
 
 #include <string.h>
@@ -26,7 +26,7 @@ static bool is_among(const char *name, const char *const *names, size_t n_names)
         return false;
 }
 
-/* The bounds of the trace are those of everything that happened. */
+/* The bounds of the trace include all events. */
 static int check_function(Query *query, const char *name) {
         if (is_among(name, denied_functions, ARRAY_SIZE(denied_functions)))
                 return SQLITE_DENY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What is computed of the store's rows, once it is asked for
+ * Values computed from the store's rows on first use
  */
 
 #include "query/query-private.h"
@@ -28,7 +28,7 @@ const int64_t *query_self_durations(Query *query) {
         parents = table->columns[SLICE_PARENT];
         for (size_t row = 0; row < table->n; row++) {
                 query->self_dur[row] = durations[row];
-                /* Sums of a hostile file overflow. */
+                /* Sums of hostile files overflow. */
                 if (parents[row] != TRACE_NONE)
                         query->self_dur[parents[row]] =
                                 (int64_t)((uint64_t)query->self_dur[parents[row]] -

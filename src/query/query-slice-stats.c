@@ -15,7 +15,7 @@
 
 typedef struct SliceStat {
         uint32_t name;
-        uint64_t n, n_open;         /* n_open of them have not ended, and count for nothing else */
+        uint64_t n, n_open;         /* n_open of them have not ended, and count only as that */
         uint64_t total_ns, self_ns; /* bits of sums, which those of a hostile file overflow */
         double min, p50, p90, p99, max;
 } SliceStat;
@@ -74,7 +74,7 @@ static void stat_add_values(SliceStat *stat, double *values, size_t n) {
 /* Each name gets a place among the stats, and its durations one among the values. */
 typedef struct Grouping {
         uint32_t *places; /* by the name's number */
-        size_t *ends;     /* by place: of its values */
+        size_t *ends;     /* by index: of its values */
         double *values;
 } Grouping;
 
@@ -106,7 +106,7 @@ static void grouping_add_rows(Grouping *grouping,
         }
 }
 
-/* Names in the order of their numbers, which is that in which the file has them. */
+/* Names in the order of their numbers, which is the order in the file. */
 static struct QuerySliceStats *
 stats_new(Grouping *grouping, const TracePool *pool, const TraceTable *table) {
         struct QuerySliceStats *stats;
@@ -229,7 +229,7 @@ static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret) {
         return SQLITE_OK;
 }
 
-/* NULL where none has ended. */
+/* NULL if none has ended. */
 static void result_value(sqlite3_context *context, const SliceStat *stat, int column) {
         const double values[] = { stat->min, stat->p50, stat->p90, stat->p99, stat->max };
         double value = values[column - COLUMN_MIN];

@@ -149,7 +149,7 @@ static const QueryColumn cpu[] = {
 #define PARTS_KERNEL (TRACE_PART_KERNEL | TRACE_PART_THREADS)
 #define PARTS_STACKS (TRACE_PART_STACKS | TRACE_PART_THREADS)
 #define PARTS_LOGS   (TRACE_PART_LOGS | TRACE_PART_THREADS)
-/* What counts something: arguments and the rows of raw events count nothing. */
+/* Counts of rows, except arguments and raw events. */
 #define PARTS_STATS (TRACE_PART_ALL & ~(TRACE_PART_ARGS | TRACE_PART_KERNEL))
 
 const QueryTable query_tables[] = {

@@ -10,12 +10,12 @@
 typedef enum QueryColumnKind {
         QUERY_COLUMN_STORED,
         QUERY_COLUMN_ID,   /* the row's number */
-        QUERY_COLUMN_END,  /* of columns 0 and 1: a time and a duration */
-        QUERY_COLUMN_NULL, /* nothing that Desktrace's reader knows */
+        QUERY_COLUMN_END,  /* columns 0 and 1: a time and a duration */
+        QUERY_COLUMN_NULL, /* Desktrace's reader never knows it */
         QUERY_COLUMN_ZERO,
         QUERY_COLUMN_SINGLE,  /* "single" */
-        QUERY_COLUMN_STATE,   /* a state, as its name */
-        QUERY_COLUMN_ARG_INT, /* values of an argument, by its type */
+        QUERY_COLUMN_STATE,   /* a state, by name */
+        QUERY_COLUMN_ARG_INT, /* values of an argument, by type */
         QUERY_COLUMN_ARG_REAL,
         QUERY_COLUMN_ARG_TEXT,
         QUERY_COLUMN_SELF_DUR,
@@ -25,7 +25,7 @@ typedef struct QueryColumn {
         const char *name;
         QueryColumnKind kind;
         unsigned stored;
-        unsigned parts; /* that it needs beside those of its table */
+        unsigned parts; /* parts it needs besides those of its table */
 } QueryColumn;
 
 typedef struct QueryTable {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Views: names that people know, over the tables
+ * Views: the names that people know, defined over the tables
  */
 
 #include <string.h>
@@ -62,7 +62,7 @@ static const char *const views[] = {
         "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpufreq'",
 };
 
-/* Modules of Perfetto's standard library whose tables are among those above. */
+/* Modules of Perfetto's standard library whose tables are listed above. */
 static const char *const modules[] = {
         "slices.with_context", "slices.self_dur", "sched.with_context", "sched.latency", "linux.cpu.frequency",
         "linux.cpu.idle", "linux.systemd_journald",
@@ -76,7 +76,7 @@ bool query_has_module(const char *name, size_t n) {
         return false;
 }
 
-/* Each view in one of its own: a sentence is only so long. */
+/* Each view has a statement of its own, as the length of a statement is limited. */
 int query_add_views(Query *query) {
         int r = SQLITE_OK;
 

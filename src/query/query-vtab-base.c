@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Making and freeing the objects of virtual tables. */
+/* Allocates and frees the objects of virtual tables. */
 
 #include "query/query-vtab-base.h"
 

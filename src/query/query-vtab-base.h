@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * What all virtual tables have in common: their objects, and those of their cursors, which SQLite's own lie at the
- * beginning of
+ * What all virtual tables have in common: their objects and cursors, each with SQLite's own struct at its beginning
  */
 
 #include <sqlite3.h>

@@ -3,9 +3,9 @@
 /*
  * The virtual tables: one module over any table of the store
  *
- * A cursor goes over a range of rows, or over a list of them from an index. What is promised to the planner is true:
- * a wrong number of rows costs a join minutes. No condition is taken off SQLite's hands but the exact ones, so
- * values of another type are compared by its rules.
+ * A cursor goes over a range of rows, or over a list of rows from an index. The planner gets true numbers: a wrong
+ * number of rows costs a join minutes. Only exact conditions are taken off SQLite's hands, so values of another type
+ * are compared by its rules.
  */
 
 #include <math.h>
@@ -24,16 +24,16 @@ typedef struct Vtab {
 
 typedef struct Cursor {
         sqlite3_vtab_cursor base;
-        const uint32_t *rows; /* NULL: the range itself */
+        const uint32_t *rows; /* NULL: the range */
         size_t at, end;
 } Cursor;
 
-/* idxNum: what xFilter is to do, the column of an index, and which bounds of time come with it. */
+/* idxNum: tells xFilter what to do: the column of an index, and which bounds of time there are. */
 enum {
         PLAN_SCAN,
         PLAN_ID,
         PLAN_INDEX,
-        PLAN_GROUPS, /* all rows, those of each value together */
+        PLAN_GROUPS, /* all rows, grouped by value */
         PLAN_KIND = 0xff,
         PLAN_COLUMN_SHIFT = 8,
         PLAN_COLUMN = 0xff00,
@@ -122,7 +122,7 @@ static int vtab_connect(sqlite3 *db,
 
 typedef struct Plan {
         int kind, column; /* stored */
-        int constraint;   /* that kind is for, or -1 */
+        int constraint;   /* the constraint for each kind, or -1 */
         int from, to;     /* bounds of time, or -1 */
         double n_rows;
 } Plan;
@@ -136,7 +136,7 @@ static bool column_is_time(const QueryTable *def, int column) {
                def->columns[column].stored == 0 && trace_table_def(def->table)->is_sorted;
 }
 
-/* The number of rows that a value of this column has, on average; < 0: it cannot have an index. */
+/* The average number of rows that have one value of this column; < 0: it cannot have an index. */
 static double index_rows(const Vtab *vtab, int column) {
         const QueryColumn *def = column >= 0 ? &vtab->def->columns[column] : NULL;
         const TraceTable *table = vtab_table(vtab);
@@ -194,8 +194,8 @@ static void plan_consider(Plan *plan, const Vtab *vtab, sqlite3_index_info *info
         }
 }
 
-/* Rows come by their number, so by time as well. Where it only matters that equal ones are together, an index does
- * that. */
+/* Rows come in the order of their ids, and so of time. An index serves where it only matters that equal values are
+ * together. */
 static void plan_order(Plan *plan, const Vtab *vtab, sqlite3_index_info *info) {
         const struct sqlite3_index_orderby *order = info->aOrderBy;
 
@@ -222,7 +222,7 @@ static void note_needs(const Vtab *vtab, const sqlite3_index_info *info) {
                         vtab->query->needs |= vtab->def->columns[i].parts;
 }
 
-/* A bound of time lets a part of the rows through that is not known here. */
+/* A bound of time selects an unknown part of the rows. */
 #define BOUND_SHARE 4
 
 static int vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
@@ -265,7 +265,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret) {
         return query_cursor_new(ret, sizeof(Cursor));
 }
 
-/* The first row whose time is not before this. */
+/* The first row whose time is at or after this. */
 static size_t table_find_time(const TraceTable *table, int64_t ts) {
         const int64_t *times = table->columns[0];
         size_t low = 0, high = times ? table->n : 0;
@@ -281,7 +281,7 @@ static size_t table_find_time(const TraceTable *table, int64_t ts) {
         return low;
 }
 
-/* Bounds let through what is on them: SQLite looks again. Those that are no numbers do not bound. */
+/* Rows on a bound are included: SQLite checks again. A bound that is no number does not restrict anything. */
 static void
 cursor_bound(Cursor *cursor, const TraceTable *table, sqlite3_value *value, bool is_from) {
         int type = sqlite3_value_type(value);
@@ -461,7 +461,7 @@ static void result_arg_text(sqlite3_context *context, const Vtab *vtab, uint32_t
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
 
-/* NULL if nothing says when it ended. */
+/* NULL if it has no known end. */
 static void result_end(sqlite3_context *context, const TraceTable *table, uint32_t row) {
         int64_t end;
 
@@ -527,7 +527,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         return SQLITE_OK;
 }
 
-/* Without xCreate, a table is there by the name of its module, and cannot be made by another. */
+/* Without xCreate, a table exists under the name of its module, and no other can be made with it. */
 static const sqlite3_module module = {
         .iVersion = 1,
         .xConnect = vtab_connect,

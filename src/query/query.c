@@ -14,9 +14,9 @@
 
 #define BYTES_PER_FILE_BYTE 64
 #define BYTES_MIN           (UINT64_C(256) << 20)
-#define STEPS_PER_LOOK      100000 /* of SQLite's machine, until the clock is looked at again */
+#define STEPS_PER_LOOK      100000 /* of SQLite's machine, between looks at the clock */
 
-/* So that ids stay what they are from one statement to the next: who there is, whatever else is asked for. */
+/* Threads and processes are always read, so that ids are the same from one statement to the next. */
 #define PARTS_OF_IDS (TRACE_PART_THREADS | TRACE_PART_EVENTS)
 
 static bool query_stops(void *user_data) {
@@ -29,7 +29,7 @@ static int query_progress(void *user_data) {
         return query_stops(user_data);
 }
 
-/* What there is for a trace of this size: more than any needs, and less than the machine has. */
+/* The limit for a trace of this size: more than any needs, and less than the machine has. */
 static uint64_t bytes_max(const Query *query) {
         long n_pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
         uint64_t n_bytes = 0, half;
@@ -167,7 +167,7 @@ static int query_outcome(Query *query, int r) {
  * Statements that only Perfetto has
  */
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static const char *skip_blanks(const char *text) {
         for (;;) {
                 while (isspace((unsigned char)*text) || *text == ';')
@@ -229,8 +229,8 @@ static int query_compile(Query *query, const char *sql, sqlite3_stmt **ret, cons
         return sqlite3_prepare_v3(query->db, sql, -1, 0, ret, ret_rest);
 }
 
-/* What it needs is known when it has been compiled; how many rows there are, and so the best plan, only when that
- * has been read. */
+/* Compiling a statement tells what it needs; the number of rows, and so the best plan, is known only after that has
+ * been read. */
 int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
         const char *rest;
         int r;

@@ -3,8 +3,8 @@
 /*
  * The answers are those of "desktrace why" (answers/), in the same sentences, about the whole recording.
  *
- * What happens again and again is a name with enough slices; of these, those names come first whose slowest slice took
- * the most above what is usual. What is inside of another one that is shown is part of its explanation.
+ * A name with enough slices counts as something that happens again and again; the names whose slowest slice exceeded
+ * the usual time most come first. A slice inside another one that is shown is part of its explanation.
  */
 
 #include "report/report-causes.h"
@@ -23,7 +23,7 @@
 #include "trace/trace-stack-text.h"
 
 #define SLOWEST_SHOWN       3  /* names */
-#define SLOWEST_ASKED       12 /* of which those inside of others are left out */
+#define SLOWEST_ASKED       12 /* those inside of others are left out */
 #define RECURRING_MIN       10
 #define MACHINE_ANSWER_ROWS 1
 #define HEAP_ROWS           5
@@ -39,7 +39,7 @@ static AnswerQuestion question_of(const ReportSentences *sentences, size_t n_row
         return question;
 }
 
-/* NULL when the recording has no answer to this question, or nobody is told it. */
+/* NULL if the recording has no answer to this question, or the caller wants none. */
 static Answer *
 ask(ReportSentences *sentences, const AnswerDef *def, const AnswerQuestion *question) {
         Answer *answer = NULL;
@@ -50,7 +50,7 @@ ask(ReportSentences *sentences, const AnswerDef *def, const AnswerQuestion *ques
         return answer;
 }
 
-/* A column of a question by its name for programs; NULL: it has none, or nothing is there. */
+/* A column of a question, by its name for programs; NULL: no such column, or an empty cell. */
 static const AnswerValue *cell_of(const Answer *answer, size_t row, const char *key) {
         for (size_t i = 0; i < answer->def->n_columns; i++)
                 if (streq(answer->def->columns[i].key, key)) {
@@ -61,7 +61,7 @@ static const AnswerValue *cell_of(const Answer *answer, size_t row, const char *
         return NULL;
 }
 
-/* The sentences; the first `n_linked` of them have the link. */
+/* The sentences; the first `n_linked` of them are linked. */
 static void put_told(ReportSentences *sentences, const Answer *answer, const ReportPlace *place) {
         _cleanup_(freep) char *text = sentences->tell(answer);
         char *rest = text, *line;
@@ -113,7 +113,7 @@ static Answer *ask_about(ReportSentences *sentences, const AnswerDef *def, uint3
         return ask(sentences, def, &question);
 }
 
-/* What ended the longest time in which a thread neither ran nor was ready to; TRACE_NONE if it was no thread. */
+/* What ended the longest time in which a thread neither ran nor was ready to run; TRACE_NONE if no thread ended it. */
 static uint32_t find_waker(const AnswerStates *states, int64_t from, int64_t to) {
         uint32_t waker = TRACE_NONE;
         int64_t longest = 0;
@@ -132,7 +132,7 @@ static uint32_t find_waker(const AnswerStates *states, int64_t from, int64_t to)
         return waker == ANSWER_INTERRUPT ? TRACE_NONE : waker;
 }
 
-/* What somebody else did meanwhile: what a thread waits for may be waiting as well. */
+/* What another thread did meanwhile: a thread may wait for one that is waiting, too. */
 static void put_meanwhile(ReportSentences *sentences,
                           const AnswerStates *states,
                           uint32_t utid,
@@ -167,7 +167,7 @@ static void put_meanwhile(ReportSentences *sentences,
         report_item_add_link(sentences, text, &place);
 }
 
-/* Of the thread, its states; 0, or -ENOMEM. */
+/* The states of the slice's thread; 0, or -ENOMEM. */
 static int states_of(AnswerStates *states, const ReportSentences *sentences, uint32_t utid) {
         return answer_states_init(
                 states, sentences->content->store, utid, question_of(sentences, 0).last);
@@ -261,7 +261,7 @@ static int count_names(Recurrences *all, const TraceStore *store) {
         return 0;
 }
 
-/* Of a mean: what is usual in the answer itself is a median, which would have to be found for each name. */
+/* Uses means: the usual time in the answer itself is a median, which would have to be found for each name. */
 static int64_t excess_of(const Recurring *item) {
         return item->n < RECURRING_MIN ? 0 : item->longest_ns - item->total_ns / (int64_t)item->n;
 }
@@ -285,7 +285,7 @@ static bool is_inside(const TraceStore *store, uint32_t row, uint32_t other) {
                ts >= other_ts && ts < time_add(other_ts, answer_slice_dur(store, other));
 }
 
-/* Whether what was slow in it made another one slow as well, about as much: that one is shown. */
+/* Whether the slow part of it slowed another slice by about as much: then only that one is shown. */
 static bool is_part_of_others(const TraceStore *store, const Recurring *items, size_t n, size_t i) {
         for (size_t k = 0; k < n; k++)
                 if (excess_of(&items[k]) >= excess_of(&items[i]) / 2 &&
@@ -394,7 +394,7 @@ static const char *format_bytes(char *buffer, int64_t n_bytes) {
         return text_format_size(buffer, (uint64_t)MAX(n_bytes, INT64_C(0)));
 }
 
-/* Rows begin with those that grew the most. */
+/* The rows that grew the most come first. */
 static void put_growth(ReportSentences *sentences, const Answer *answer, size_t row) {
         const AnswerValue *who = answer_cell(answer, row, GROWS_COLUMN_WHO),
                           *growth = answer_cell(answer, row, GROWS_COLUMN_GROWTH),

@@ -2,22 +2,23 @@
 #pragma once
 
 /*
- * Causes: why something took as long as it did, in sentences
+ * Causes: sentences that explain why something took so long
  */
 
 #include "report/report-sentences.h"
 
-/* Sentences of an item about a slice: what the thread did in it, and behind whom or for whom it waited the most. */
+/* The sentences of an item about a slice: what its thread did, and which threads it waited for, or behind, the
+ * longest. */
 void report_cause_of_slice(ReportSentences *sentences, uint32_t row);
 
-/* A list of what happens again and again, and of that the slowest: what was different then. */
+/* A list of what happens again and again, and of how the slowest case differed. */
 void report_slowest(ReportSentences *sentences);
 
-/* Lists of what the machine's threads waited for and who grew. */
+/* Lists of what the machine's threads waited for, and whose memory grew. */
 void report_machine_answers(ReportSentences *sentences);
 
-/* A list of where programs' heaps grew, what they did not free, and what they freed at once. */
+/* A list of where programs' heaps grew, what was never freed, and what was freed at once. */
 void report_heap_answers(ReportSentences *sentences);
 
-/* What was lost, and what that means. */
+/* Losses and their consequences. */
 void report_losses(ReportSentences *sentences);

@@ -4,10 +4,11 @@
 
 #include <errno.h>
 
-/* The finest grain that is tried: this part of the recording. */
+/* The finest grain to try, as a fraction of the recording. */
 #define FINEST_PART (INT64_C(1) << 24)
 
-/* Of weighed samples, those are drawn whose weight is a time that the thread was away, and those that count faults. */
+/* Of weighted samples, those weighted with the time that the thread was off the CPU are drawn,
+ * and those that count faults. */
 static const char *const weighed_sources[_REPORT_KIND_N] = {
         [REPORT_SLEEPS] = "linux.offcpu",
         [REPORT_FAULTS] = "linux.faults",
@@ -112,7 +113,7 @@ static uint32_t sum_of(const ReportItem *items, size_t n, bool are_weighed) {
         return (uint32_t)MIN(sum, UINT32_MAX);
 }
 
-/* A vote would leave out the stacks that are seldom: of a stride the first stands for all. */
+/* A vote would leave out rare stacks, so the first sample of each stride stands for all. */
 static size_t every_so_many(const ReportContent *content,
                             ReportKind kind,
                             uint32_t line,

@@ -2,24 +2,23 @@
 #pragma once
 
 /*
- * Content: what of a recording goes into a page
+ * Content: what a page shows of a recording
  *
- * All lines that there are to draw, the groups that they stand in, and the grain at which no more than a number of rows
- * are left (report-thin.h).
+ * All lines to draw, their groups, and the grain at which at most a given number of rows is left (report-thin.h).
  */
 
 #include "report/report-groups.h"
 #include "report/report-thin.h"
 
 typedef enum ReportKind {
-        REPORT_CPUS,    /* which thread runs; by CPU */
+        REPORT_CPUS,    /* which thread runs on each CPU */
         REPORT_STATES,  /* of a thread */
         REPORT_SLICES,  /* of a track */
-        REPORT_VALUES,  /* of a counter's track */
-        REPORT_LOGS,    /* one line of all */
-        REPORT_SAMPLES, /* of call stacks; by thread */
-        REPORT_SLEEPS,  /* of a thread, each with the stack with which it began */
-        REPORT_FAULTS,  /* of pages, by thread: each stands for some */
+        REPORT_VALUES,  /* values of a counter's track */
+        REPORT_LOGS,    /* one line for all */
+        REPORT_SAMPLES, /* call stacks, by thread */
+        REPORT_SLEEPS,  /* sleeps of a thread, each with the stack where it began */
+        REPORT_FAULTS,  /* page faults, by thread: each sample stands for some */
         _REPORT_KIND_N,
 } ReportKind;
 
@@ -28,26 +27,27 @@ typedef struct ReportContent {
         ReportGroups groups;
         ReportLines lines[_REPORT_KIND_N];
         int64_t start_ns, end_ns;
-        int64_t grain_ns; /* 0: all is there */
-        size_t sample_stride; /* of samples and faults, one of this many of a thread is kept, whatever the grain is */
+        int64_t grain_ns; /* 0: nothing is merged */
+        size_t sample_stride; /* one of this many samples or faults of a thread is kept; grains do not apply to them */
 } ReportContent;
 
-/* Of the rows that a page has room for, this is how many there are for each sample: each has a stack besides. */
+/* A sample takes as much room as this many rows, because it also has a stack. */
 #define REPORT_SAMPLES_SHARE 10
 
-/* The store must stay as it is. 0, or -ENOMEM. */
+/* The store must not change from now on. 0, or -ENOMEM. */
 int report_content_init(ReportContent *content, const TraceStore *store);
 void report_content_deinit(ReportContent *content);
 
 /* Chooses the smallest grain, by doubling, that leaves at most n_max rows, and the stride of samples. */
 void report_content_thin(ReportContent *content, size_t n_max);
 
-/* Calls back for each row of a line of any kind but values; or counts only. */
+/* Calls back for each row of a line of any kind except values, or only counts them. */
 size_t report_content_rows(const ReportContent *content,
                            ReportKind kind,
                            uint32_t line,
                            ReportSink sink,
                            void *userdata);
 
-/* What a clock on the wall showed at a time of the recording, in nanoseconds since 1970. False: it does not tell. */
+/* The wall clock's time, in nanoseconds since 1970, at a time of the recording. False: the recording does not tell
+ * it. */
 bool report_content_wall_time(const ReportContent *content, int64_t at_ns, int64_t *ret_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The data begins with a head in JSON, which describes the columns that follow. Numbers in columns have seven bits in a
+ * The data begins with a JSON head, which describes the columns that follow. Numbers in columns have seven bits in a
  * byte, lowest first; a start is the distance from the previous start on the same line.
  */
 
@@ -21,15 +21,15 @@ typedef struct Writer {
         ReportJson json;
         Bytes columns[_COLUMN_N];
         int error;
-        int64_t before_ns; /* the last start on this line */
+        int64_t before_ns; /* the previous start on this line */
         ReportKind kind;
-        uint32_t *names; /* number in the pool → in the page, and one; 0: not used yet */
-        uint32_t *used;  /* the other way round */
+        uint32_t *names; /* number in the pool → number in the page plus one; 0: not used yet */
+        uint32_t *used;  /* the reverse */
         size_t n_used;
         ReportStacks stacks;
         ReportHeaps heaps;
         uint32_t *first_track; /* by thread: its first track */
-        uint32_t *next_track;  /* by track: the next one of the same thread */
+        uint32_t *next_track;  /* by track: the next track of the same thread */
         size_t n_lanes, n_left_out;
 } Writer;
 
@@ -60,7 +60,7 @@ static void put_number(Writer *writer, unsigned column, uint64_t number) {
         put_bytes(writer, column, bytes, n);
 }
 
-/* A start is never before the one before, nor before the recording. */
+/* A start is never before the previous one, nor before the recording. */
 static void put_start(Writer *writer, int64_t at_ns) {
         int64_t at = MAX(at_ns, writer->before_ns);
 
@@ -78,7 +78,7 @@ static uint32_t number_of_name(Writer *writer, uint32_t name) {
         return writer->names[name] - 1;
 }
 
-/* Threads are numbered as in the table, stacks by themselves; states and texts by their names. */
+/* Threads have the numbers of their table, stacks numbers of their own; states and texts are numbered by name. */
 static uint32_t number_of(Writer *writer, uint32_t what) {
         if (writer->kind == REPORT_CPUS)
                 return what == TRACE_NONE ? 0 : what;
@@ -111,7 +111,7 @@ static void put_value(void *userdata, int64_t at_ns, double value) {
  * Lanes
  */
 
-/* The lines of a key of this kind: their lengths into the head, their rows into the columns. */
+/* The lines of a key of this kind: their lengths go into the head, their rows into the columns. */
 static void put_lines(Writer *writer, ReportKind kind, uint32_t key) {
         const ReportLines *lines = &writer->content->lines[kind];
 
@@ -255,7 +255,7 @@ static void end_group(Writer *writer) {
         report_json_end(&writer->json, '}');
 }
 
-/* The machine's counters are many: they are a group of their own. */
+/* The machine has many counters, so they form a group of their own. */
 static void put_group(Writer *writer, const ReportGroup *group) {
         begin_group(writer, group, false);
         if (group->upid == REPORT_MACHINE)
@@ -332,12 +332,13 @@ static void put_sums(Writer *writer, const ReportHeapSite *site) {
         report_json_number(json, NULL, site->freed_soon);
 }
 
-/* Of a heap without changes, as when all its sums are 0. */
+/* A heap without changes, for example because all its sums are 0. */
 static bool is_before(const ReportHeapSite *site, uint32_t upid, uint32_t heap) {
         return site->upid < upid || (site->upid == upid && site->heap < heap);
 }
 
-/* The heap that begins with this change, with the sites from *site on that are its. Returns the change behind it. */
+/* The heap that begins with this change; the sites from *site on that belong to it are included. Returns the change
+ * after it. */
 static size_t put_heap(Writer *writer, size_t change, size_t *site) {
         const ReportHeaps *heaps = &writer->heaps;
         const uint32_t upid = heaps->changes[change].upid, heap = heaps->changes[change].heap;
@@ -372,7 +373,7 @@ static void put_heaps(Writer *writer) {
         report_json_end(&writer->json, ']');
 }
 
-/* After the lanes and heaps, as these say which stacks there are: pairs of a caller and a name. */
+/* Comes after the lanes and heaps, which determine the stacks that are needed: pairs of a caller and a name. */
 static void put_stacks(Writer *writer) {
         report_json_begin(&writer->json, "stacks", '[');
         for (size_t i = 0; i < writer->stacks.n; i++) {
@@ -384,7 +385,7 @@ static void put_stacks(Writer *writer) {
         report_json_end(&writer->json, ']');
 }
 
-/* After all that says which names there are. */
+/* Comes last, as everything before adds names. */
 static void put_names(Writer *writer) {
         report_json_begin(&writer->json, "names", '[');
         for (size_t i = 0; i < writer->n_used; i++)
@@ -399,7 +400,7 @@ static void put_names(Writer *writer) {
  * Flows
  */
 
-/* Signed, as an end may be before its beginning: the sign is the lowest bit. */
+/* Signed, as an end may be before its beginning: the lowest bit is the sign. */
 static void put_distance(Writer *writer, int64_t from_ns, int64_t to_ns) {
         int64_t distance;
 
@@ -421,7 +422,7 @@ static int64_t put_end_of_flow(Writer *writer, uint32_t slice, int64_t before_ns
         return at_ns;
 }
 
-/* A recording of very many flows keeps some from everywhere. */
+/* If a recording has very many flows, an even sample of them is kept. */
 static void put_flows(Writer *writer) {
         const TraceTable *flows = &writer->content->store->tables[TRACE_TABLE_FLOW];
         size_t n_slices = writer->content->store->tables[TRACE_TABLE_SLICE].n;

@@ -10,15 +10,15 @@
 
 #define REPORT_DATA_VERSION 2
 
-/* Text of a name in a page; what is longer is cut. */
+/* Longest name in a page; the rest is cut. */
 #define REPORT_NAME_BYTES_MAX 200
-/* Lanes of a page; what follows is left out, and the page says how many they are. */
+/* Most lanes in a page; further ones are left out, and the page says how many. */
 #define REPORT_LANES_MAX 5000
 
-/* Flows of a page; beyond that, only every n-th is kept. */
+/* Most flows in a page; beyond that, only every n-th is kept. */
 #define REPORT_FLOWS_MAX 50000
 
-/* 0, or -ENOMEM. `title` is the file's name; the times are what is shown at first, or the same for all. */
+/* 0, or -ENOMEM. `title` is the file's name; the two times are what is shown at first, or equal to show everything. */
 int report_data_make(Bytes *ret,
                      const ReportContent *content,
                      const char *title,

@@ -21,7 +21,7 @@ typedef struct Table {
         Bytes *page;
         const ReportPair *pair;
         const ReportOptions *options;
-        int64_t start_ns[REPORT_SIDES]; /* of the recordings: links count from it */
+        int64_t start_ns[REPORT_SIDES]; /* of the recordings: times in links count from it */
         bool has_slices;                /* names are those of slices */
         int error;
 } Table;
@@ -44,7 +44,7 @@ static void put_word(Table *table, const char *text) {
         put_text(table, table->options->translate ? table->options->translate(text) : text);
 }
 
-/* To the longest slice of a name. False: this side has none. */
+/* Links to the longest slice of a name. False: this side has none. */
 static bool begin_link(Table *table, unsigned side, const char *name) {
         _cleanup_(freep) char *named = answer_slice_named(name);
         AnswerQuestion question = { .store = table->pair->stores[side], .slice = named };

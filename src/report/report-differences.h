@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Differences: what two recordings of a page do not have in common, as tables
+ * Differences: tables of how the two recordings of a page differ
  *
- * HTML like the findings. A value is a link to the longest slice of that name in its recording: `data-side` names it.
+ * HTML like the findings. A value is a link to the longest slice of that name in its recording, which `data-side`
+ * names.
  */
 
 #include "report/report-page.h"

@@ -12,14 +12,14 @@
 #define BAR           (REPORT_DRAWING_LINE - 2)
 #define STATES_HEIGHT 10
 #define VALUES_HEIGHT 24
-#define TEXT_DROP     11 /* from the top of a line to the foot of its text */
-#define NARROWEST     7  /* tenths of a pixel: what is shorter is still seen */
-#define TITLE_WIDTH   30 /* tenths of a pixel; what is narrower cannot be pointed at */
+#define TEXT_DROP     11 /* from the top of a line to the baseline of its text */
+#define NARROWEST     7  /* tenths of a pixel; shorter items are widened to it, to stay visible */
+#define TITLE_WIDTH   30 /* tenths of a pixel; narrower items get no tooltip */
 #define TITLE_COLUMNS 120
 #define FLOWS_MAX     500
 #define NAME_BYTES    256
 
-/* What is drawn of one line of a lane. */
+/* The drawn part of one line of a lane. */
 typedef struct Line {
         ReportDrawing *drawing;
         ReportKind kind;
@@ -42,7 +42,7 @@ static int64_t end_of(const ReportDrawing *drawing, const ReportItem *item) {
         return __builtin_add_overflow(item->start_ns, item->duration_ns, &end) ? INT64_MAX : end;
 }
 
-/* The first row of a line that begins at a time or later. */
+/* The first row of a line that begins at this time or later. */
 static uint32_t find_row(const ReportLines *lines, uint32_t line, int64_t at_ns) {
         uint32_t low = lines->offsets[line], high = lines->offsets[line + 1];
 
@@ -61,7 +61,7 @@ static uint32_t end_row(const ReportDrawing *drawing, const ReportLines *lines, 
         return find_row(lines, line, drawing->to_ns + (drawing->to_ns < INT64_MAX));
 }
 
-/* With the one that was there when the drawing begins. */
+/* Includes the value at the beginning of the drawing. */
 static uint32_t first_row(const ReportDrawing *drawing, const ReportLines *lines, uint32_t line) {
         uint32_t row = find_row(lines, line, drawing->from_ns);
 
@@ -104,7 +104,7 @@ static bool has_rows(const ReportDrawing *drawing, ReportKind kind, uint32_t lin
  * One row
  */
 
-/* A program's name, and a thread's if it is another; for others what the row is called. */
+/* The program's name, and the thread's if it differs; for others, the name of the row. */
 static const char *
 name_of_row(const ReportDrawing *drawing, ReportKind kind, uint32_t what, char name[NAME_BYTES]) {
         const TraceStore *store = drawing->content->store;
@@ -128,7 +128,7 @@ name_of_row(const ReportDrawing *drawing, ReportKind kind, uint32_t what, char n
         return name;
 }
 
-/* On CPUs, what belongs together is the program. */
+/* On CPUs, colours tell programs apart. */
 static unsigned color_of(const ReportDrawing *drawing, ReportKind kind, uint32_t what) {
         const TraceStore *store = drawing->content->store;
         const TraceTable *threads = &store->tables[TRACE_TABLE_THREAD];
@@ -263,7 +263,7 @@ static void put_name(ReportDrawing *drawing, const char *name, unsigned height) 
                              name);
 }
 
-/* False: there is no room for them. */
+/* False: no room is left for them. */
 static bool take_lines(ReportDrawing *drawing, size_t n) {
         if (n > drawing->n_lines_max - drawing->n_lines) {
                 drawing->n_left_out++;
@@ -286,7 +286,7 @@ static void draw_line(ReportDrawing *drawing, ReportKind kind, uint32_t line, un
         drawing->y += height;
 }
 
-/* Lines that something is on; inner ones are only there below outer ones. */
+/* The lines that have items; inner lines exist only below outer ones. */
 static uint32_t count_lines(const ReportDrawing *drawing, ReportKind kind, uint32_t key) {
         const ReportLines *lines = &drawing->content->lines[kind];
         uint32_t n = 0;
@@ -405,7 +405,7 @@ static bool draw_values(ReportDrawing *drawing, uint32_t track, const char *name
         end = end_row(drawing, lines, line);
         if (first >= end || !take_lines(drawing, 1))
                 return false;
-        first -= first > lines->offsets[line]; /* what it was when the drawing begins */
+        first -= first > lines->offsets[line]; /* its value when the drawing begins */
         report_thin_values_part(lines, first, end, drawing->grain_ns, find_bounds, &curve);
         put_name(drawing, name, VALUES_HEIGHT);
         report_drawing_put(drawing, "<path class=\"v\" d=\"");

@@ -11,10 +11,10 @@
 #include "shared/utf8.h"
 
 #define PUT_BYTES 512
-/* Of a character, in tenths of a pixel: those of East Asia and pictures are about twice as wide. */
+/* The width of a character, in tenths of a pixel; East Asian characters and emoji are about twice as wide. */
 #define COLUMN_WIDTH   62
 #define COLUMNS_MIN    3
-#define FIRST_WIDE     0xe1 /* the first byte of U+1000 and what follows */
+#define FIRST_WIDE     0xe1 /* the first byte of U+1000 and everything after it */
 #define COLUMNS_ENDING 1
 
 static void note(ReportDrawing *drawing, int r) {
@@ -42,7 +42,7 @@ void report_drawing_put(ReportDrawing *drawing, const char *format, ...) {
                 note(drawing, bytes_append(&drawing->body, text, MIN((size_t)n, sizeof(text) - 1)));
 }
 
-/* U+FFFE and U+FFFF are no characters to XML. */
+/* XML does not allow U+FFFE and U+FFFF. */
 static bool is_forbidden(const char *at, size_t n) {
         return n == 3 && (uint8_t)at[0] == 0xef && (uint8_t)at[1] == 0xbf && (uint8_t)at[2] >= 0xbe;
 }
@@ -51,7 +51,7 @@ static size_t columns_of(const char *at) {
         return (uint8_t)*at >= FIRST_WIDE && (uint8_t)*at != 0xe2 ? 2 : 1;
 }
 
-/* How many bytes fit; *ret_is_all is whether that is all of it. */
+/* How many bytes fit; *ret_is_all is whether the whole text does. */
 static size_t fit(const char *text, size_t n_columns, bool *ret_is_all) {
         size_t n_left = strlen(text), at = 0, used = 0, cut = 0;
 

@@ -9,7 +9,7 @@
 #include "report/report-causes.h"
 #include "shared/text.h"
 
-/* How many are shown of each kind: a page begins with what can be read at a glance. */
+/* How many of each kind are shown: a page begins with what can be read at a glance. */
 #define SLICES_SHOWN   5
 #define PROGRAMS_SHOWN 5
 
@@ -101,7 +101,7 @@ static bool is_called(const ReportSentences *sentences, uint32_t row, const char
         return text && streq(text, name);
 }
 
-/* Of one name only the longest, unless all have the same. */
+/* Only the longest slice of each name, unless all have the same name. */
 static void
 add_longest(const ReportSentences *sentences, Longest *longest, uint32_t row, bool once_a_name) {
         const TraceTable *slices = &sentences->content->store->tables[TRACE_TABLE_SLICE];
@@ -178,7 +178,7 @@ put_longest(ReportSentences *sentences, const Longest *longest, const char *titl
         report_list_end(sentences);
 }
 
-/* Stalls of main loops and late frames, which programs show that were not changed for it; and slices of programs. */
+/* Stalls of main loops and late frames, which unmodified programs have, too; and slices of programs. */
 static void put_slices(ReportSentences *sentences) {
         const TraceTable *slices = &sentences->content->store->tables[TRACE_TABLE_SLICE];
         Longest stalls = { 0 }, frames = { 0 }, others = { 0 };

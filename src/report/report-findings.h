@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Findings: what of a recording stands out, in sentences
+ * Findings: sentences about what stands out in a recording
  *
- * HTML that can be read without the picture, and links that show the place in it: `data-from` and `data-to` are
- * times after the start, in nanoseconds, and `data-track`, `data-upid` or `data-who` (a thread) what to look at.
+ * HTML that can be read without the picture, with links that show the place in it: `data-from` and `data-to` are times
+ * after the start, in nanoseconds; `data-track`, `data-upid` or `data-who` (a thread) say what to look at.
  */
 
 #include "report/report-sentences.h"

@@ -6,7 +6,7 @@
 
 #include "trace/trace-tracks.h"
 
-/* A thread or track, and the group that it belongs to: groups are by upid, and that of the machine is the last. */
+/* A thread or track, and its group: groups are indexed by upid, and the machine's is the last. */
 struct ReportMember {
         size_t group;
         bool is_main;
@@ -93,7 +93,7 @@ static int add_threads(ReportGroups *groups, const TraceStore *store) {
         const TraceTable *threads = &store->tables[TRACE_TABLE_THREAD];
         size_t n = 0;
 
-        for (uint32_t utid = 1; utid < threads->n; utid++) { /* the first is the idle one */
+        for (uint32_t utid = 1; utid < threads->n; utid++) { /* the first is the idle process */
                 int64_t tid = 0;
 
                 trace_table_number(threads, THREAD_TID, utid, &tid);

@@ -32,7 +32,7 @@ static int compare_sites(const void *left, const void *right) {
         return order ? order : compare(a->callsite, b->callsite);
 }
 
-/* Nothing is there before it was. */
+/* Before the heap existed it was empty. */
 static int64_t round_up(int64_t at_ns, int64_t grain_ns) {
         const int64_t past = at_ns % grain_ns;
         int64_t rounded;
@@ -48,7 +48,8 @@ static int64_t add(int64_t a, int64_t b) {
         return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* What is allocated and freed at one time are changes of their own in the table; here only the difference counts. */
+/* The table has separate changes for what is allocated and what is freed at one time; here only the difference
+ * counts. */
 static void join_equal(ReportHeaps *heaps) {
         size_t n = 0;
 

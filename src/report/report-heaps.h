@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Heaps: what of programs' heaps goes into a page, for flame graphs of memory
+ * Heaps: what a page shows of programs' heaps, for flame graphs of memory
  *
- * For each heap the changes of what is in use, by call stack and in the order of time, and the sums of the whole
- * recording. Where there are too many changes, dumps that follow each other are told as the last of them.
+ * For each heap, the changes in use by call stack in order of time, and the sums of the whole recording. If there are
+ * too many changes, consecutive dumps are merged into the last of them.
  */
 
 #include "trace/trace-store.h"

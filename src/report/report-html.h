@@ -7,8 +7,8 @@
 
 #include "shared/bytes.h"
 
-/* 0, or -ENOMEM. NULL is nothing. */
+/* 0, or -ENOMEM. NULL adds nothing. */
 int report_html_text(Bytes *page, const char *text);
 
-/* JSON inside of a script element: no "<" in it. */
+/* JSON for a script element: it contains no "<". */
 int report_html_json(Bytes *page, const Bytes *json);

@@ -4,8 +4,7 @@
 /*
  * JSON into bytes
  *
- * Commas come by themselves; keys are constants of ours. What does not fit into memory is left out, and
- * `error` says so at the end.
+ * Commas are added automatically; keys are our own constants. If memory runs out, `error` says so at the end.
  */
 
 #include <stdbool.h>
@@ -20,6 +19,6 @@ typedef struct ReportJson {
 
 void report_json_begin(ReportJson *json, const char *key, char bracket);
 void report_json_end(ReportJson *json, char bracket);
-/* At most n_max bytes of it, cut between characters. NULL is an empty one. */
+/* At most n_max bytes of it, cut between characters. NULL is written as "". */
 void report_json_text(ReportJson *json, const char *key, const char *text, size_t n_max);
 void report_json_number(ReportJson *json, const char *key, int64_t number);

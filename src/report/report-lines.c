@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Counting sort, in three walks over the table: how deep each key is, how many rows each line has, and what is drawn of
- * them.
+ * A counting sort in three passes over the table: the depth of each key, the number of rows of each line, and the rows
+ * to draw.
  */
 
 #include "report/report-lines.h"
@@ -15,7 +15,7 @@ typedef struct Sorting {
         const ReportColumns *columns;
 } Sorting;
 
-/* TRACE_NONE: it is not drawn. */
+/* TRACE_NONE: the row is not drawn. */
 static uint32_t key_of(const Sorting *sorting, uint32_t row) {
         const ReportColumns *columns = sorting->columns;
 
@@ -34,7 +34,7 @@ static uint32_t depth_of(const Sorting *sorting, uint32_t row) {
         return depth == TRACE_NONE ? 0 : depth;
 }
 
-/* What first_line[] becomes, is first the number of lines of the key before. */
+/* first_line[] holds the number of lines of each key until the sums are made. */
 static void count_lines(const Sorting *sorting) {
         ReportLines *lines = sorting->lines;
 

@@ -145,7 +145,7 @@ static int append_part(Bytes *html, const ReportPart *part, const Page *page, co
         }
 }
 
-/* What is there for each recording: from this part on, up to the next end. Returns how many parts these are. */
+/* The parts of the template that repeat for each recording: from this one up to the next end. Returns their number. */
 static size_t n_parts_of_side(size_t first) {
         size_t n = 0;
 
@@ -188,7 +188,7 @@ static void thin(Page *page, size_t n_rows) {
                 report_content_thin(&page->sides[i].content, n_rows / page->n_sides);
 }
 
-/* What a page's bytes are, is known when it is made; they shrink about as its rows do. */
+/* The size of a page is known only when it has been made; it shrinks about as its rows do. */
 static int make_small_page(Bytes *ret, Page *page) {
         const size_t n_bytes_max =
                 page->options->n_bytes_max ? page->options->n_bytes_max : REPORT_PAGE_BYTES_MAX;
@@ -205,7 +205,7 @@ static int make_small_page(Bytes *ret, Page *page) {
         return r;
 }
 
-/* Its side in the page is counted, whatever becomes of it: it is freed with the page. */
+/* Counted at once: the page frees it, however this ends. */
 static int add_side(Page *page, const TraceStore *store, const char *title, const char *suffix) {
         Side *side = &page->sides[page->n_sides++];
         int r;

@@ -4,31 +4,32 @@
 /*
  * Page: a recording as one HTML file that needs nothing else
  *
- * It loads nothing, and its policy (CSP) lets no script run but its own, whose hash is in it. Names out of the
- * recording are data in it, or text that is escaped: a recording may come from a stranger.
+ * It loads nothing, and its policy (CSP) allows only its own script, whose hash it contains. Names from the recording
+ * are data, or escaped text: a recording may come from a stranger.
  */
 
 #include "report/report-sentences.h"
 #include "shared/bytes.h"
 #include "trace/trace-store.h"
 
-/* What of a file a page needs. */
+/* The parts of a trace that a page needs. */
 #define REPORT_PARTS                                                                     \
         (TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED | TRACE_PART_STATES | \
          TRACE_PART_LOGS | TRACE_PART_STACKS)
 
 /* A page that would be larger than this is made again with fewer rows. */
 #define REPORT_PAGE_BYTES_MAX (5u << 20)
-/* Rows that a page begins with: more would take a browser too long. */
+/* The number of rows to begin with: a browser would take too long to draw more. */
 #define REPORT_ROWS_MAX 1000000
 
 typedef struct ReportOptions {
-        const char *title;                      /* UTF-8; the file's name */
-        const char *(*translate)(const char *); /* our own words into the reader's language */
-        ReportTell tell;                        /* or NULL: a page without answers */
-        const char *language;                   /* of these words, as HTML names it */
-        int64_t from_ns, to_ns;                 /* what is shown at first; the same: all */
-        size_t n_bytes_max;                     /* 0: REPORT_PAGE_BYTES_MAX */
+        const char *title; /* UTF-8; the file's name */
+        const char *(*translate)(
+                const char *);  /* translates our own words into the reader's language */
+        ReportTell tell;        /* or NULL: a page without answers */
+        const char *language;   /* the language of these words, as HTML names it */
+        int64_t from_ns, to_ns; /* shown at first; equal: everything */
+        size_t n_bytes_max;     /* 0: REPORT_PAGE_BYTES_MAX */
 } ReportOptions;
 
 /* The store must have REPORT_PARTS. 0, or -ENOMEM. */
@@ -43,9 +44,9 @@ typedef struct ReportPair {
         const Answer *const
                 *differences; /* of answer_diff (answers/comparison.h), with slices as rows */
         size_t n_differences;
-        /* A value as it is shown; malloc'ed, or NULL */
+        /* A value as text; malloc'ed, or NULL */
         char *(*format)(const AnswerValue *value, AnswerKind kind);
 } ReportPair;
 
-/* `options` has what both have in common; its title is that of the page. 0, or -ENOMEM. */
+/* `options` applies to both; its title is that of the page. 0, or -ENOMEM. */
 int report_pair_make(Bytes *ret, const ReportPair *pair, const ReportOptions *options);

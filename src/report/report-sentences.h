@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * Sentences: text of a page that leads into its picture
+ * Sentences: text of a page with links into its picture
  *
- * A list has a title and items; an item begins with a link, if it has a place, and goes on with text. All text is
- * escaped here, wherever it comes from.
+ * A list has a title and items. An item begins with a link, if it has a place, followed by text. All text is escaped
+ * here, wherever it comes from.
  */
 
 #include "answers/answer.h"
 #include "report/report-content.h"
 #include "shared/bytes.h"
 
-#define REPORT_SENTENCE_NAME_BYTES 120 /* of a name in a sentence */
+#define REPORT_SENTENCE_NAME_BYTES 120 /* longest name in a sentence */
 #define REPORT_SENTENCE_BYTES      1024
 #define REPORT_NUMBER_BYTES        24
 
-/* An answer in sentences, a line each; malloc'ed, or NULL. */
+/* An answer as sentences, one on each line; malloc'ed, or NULL. */
 typedef char *(*ReportTell)(const Answer *answer);
 
 typedef struct ReportSentences {
@@ -44,14 +44,14 @@ void report_list_end(ReportSentences *sentences);
 
 /* The place may be NULL. */
 void report_item_begin(ReportSentences *sentences, const char *text, const ReportPlace *place);
-/* One more sentence of the item. */
+/* Adds a sentence to the item. */
 void report_item_add(ReportSentences *sentences, const char *text);
-/* And one with a link of its own. */
+/* The same with a link of its own. */
 void report_item_add_link(ReportSentences *sentences, const char *text, const ReportPlace *place);
 void report_item_end(ReportSentences *sentences);
 /* An item of one sentence. */
 void report_item(ReportSentences *sentences, const char *text, const ReportPlace *place);
 
-/* As it stands in a sentence; malloc'ed, or NULL. */
+/* The text as it appears in a sentence; malloc'ed, or NULL. */
 char *report_name_of(const ReportSentences *sentences, uint32_t name);
 int64_t report_since_start(const ReportSentences *sentences, int64_t at_ns);

@@ -25,14 +25,14 @@ void report_stacks_deinit(ReportStacks *stacks) {
         *stacks = (ReportStacks){ 0 };
 }
 
-/* A caller's row is before those of what it calls, so that no stack goes round. */
+/* A caller's row comes before those of its callees, so that stacks cannot form a circle. */
 static uint32_t caller_of(const ReportStacks *stacks, uint32_t callsite) {
         uint32_t parent = get(stacks, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, callsite);
 
         return parent < callsite ? parent : TRACE_NONE;
 }
 
-/* Reverses the way outwards: the new ones are put behind the others, innermost first, and then turned round. */
+/* Reverses the path: new stacks are appended innermost first, and then turned round. */
 uint32_t report_stacks_number(ReportStacks *stacks, uint32_t callsite) {
         size_t first = stacks->n, last;
 
@@ -58,7 +58,7 @@ uint32_t report_stacks_parent(const ReportStacks *stacks, size_t number) {
         return row == TRACE_NONE ? 0 : stacks->numbers[row];
 }
 
-/* Of functions that were inlined, the first is the innermost: that is where the time is spent. */
+/* The first of several inlined functions is the innermost: the time is spent there. */
 uint32_t report_stacks_name(const ReportStacks *stacks, size_t number) {
         uint32_t frame = get(stacks, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, stacks->rows[number]);
         uint32_t set = get(stacks, TRACE_TABLE_FRAME, FRAME_SYMBOL_SET, frame);

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * Stacks: the call stacks of a page's samples, each way to a function once
+ * Stacks: the call stacks of a page's samples, each path to a function once
  *
- * Numbers are given as stacks are asked for, to callers before what they call.
+ * Numbers are assigned when a stack is asked for, to callers before their callees.
  */
 
 #include "trace/trace-store.h"
 
 typedef struct ReportStacks {
         const TraceStore *store;
-        uint32_t *numbers; /* row of a call site → number, and one; 0: not asked for yet */
-        uint32_t *rows;    /* the other way round */
+        uint32_t *numbers; /* row of a call site → number plus one; 0: not asked for yet */
+        uint32_t *rows;    /* the reverse */
         size_t n;
 } ReportStacks;
 
@@ -20,9 +20,9 @@ typedef struct ReportStacks {
 int report_stacks_init(ReportStacks *stacks, const TraceStore *store);
 void report_stacks_deinit(ReportStacks *stacks);
 
-/* The number of a stack by its innermost call site, plus one; 0 when the sample has no stack. */
+/* The number of a stack, given its innermost call site plus one; 0 if the sample has no stack. */
 uint32_t report_stacks_number(ReportStacks *stacks, uint32_t callsite);
-/* That of the caller; 0: it is the outermost one. */
+/* The caller's number; 0: the function is the outermost. */
 uint32_t report_stacks_parent(const ReportStacks *stacks, size_t number);
-/* The name of its function, or else that of its file, in the pool. */
+/* The name of its function, or else of its file, in the pool. */
 uint32_t report_stacks_name(const ReportStacks *stacks, size_t number);

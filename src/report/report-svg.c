@@ -104,7 +104,7 @@ static bool draw_tracks(ReportDrawing *drawing, const ReportGroup *group, uint32
         return is_drawn;
 }
 
-/* Its tracks stand below its states, which have its name already. */
+/* The thread's tracks come below its states, where its name already is. */
 static bool draw_thread(ReportDrawing *drawing, const ReportGroup *group, uint32_t utid) {
         const TraceTable *tracks = &drawing->content->store->tables[TRACE_TABLE_TRACK];
         char name[NAME_BYTES];
@@ -180,7 +180,7 @@ static void draw_group(ReportDrawing *drawing, const ReportGroup *group) {
         drawing->y = y;
 }
 
-/* The machine's counters are many, so they come last. */
+/* The machine has many counters, so they come last. */
 static void draw_lanes(ReportDrawing *drawing) {
         const ReportGroups *groups = &drawing->content->groups;
 
@@ -219,7 +219,8 @@ static int64_t step_of_axis(int64_t length_ns) {
                                 return power * factors[i];
 }
 
-/* Times of the axis count from the drawing's beginning: of the recording's they would have the same first digits. */
+/* Times on the axis count from the drawing's beginning: counted from the recording's, they would all begin with the
+ * same digits. */
 static void put_axis(ReportDrawing *drawing) {
         int64_t length_ns = time_since(drawing->to_ns, drawing->from_ns);
         int64_t step = step_of_axis(length_ns);
@@ -244,7 +245,7 @@ static void put_axis(ReportDrawing *drawing) {
         }
 }
 
-/* "3.214567 s": as --from takes it. */
+/* "3.214567 s", in the form that --from takes. */
 static void format_place(char text[static TEXT_SIZE_BYTES], int64_t ns) {
         snprintf(text,
                  TEXT_SIZE_BYTES,
@@ -284,7 +285,7 @@ static const char *word_of(const ReportDrawing *drawing, const char *key) {
 }
 
 /*
- * What was lost: the first of it above the lanes, more below
+ * Losses: the first are listed above the lanes, the others below
  */
 
 static const AnswerValue *cell_of(const Answer *answer, size_t row, const char *key) {
@@ -397,7 +398,7 @@ static void put_legend(ReportDrawing *drawing) {
  * The whole
  */
 
-/* The axis goes as far down as the lanes, and is drawn below them: so it comes first, when its height is known. */
+/* The axis is as tall as the lanes and is drawn below them: so it is inserted first, once its height is known. */
 static void draw_body(ReportDrawing *drawing, const ReportSvgOptions *options) {
         Answer *losses = find_losses(drawing);
         Bytes lanes;
@@ -477,7 +478,7 @@ draw(Bytes *ret, const ReportContent *content, const ReportSvgOptions *options, 
         return r;
 }
 
-/* What is shorter than a pixel is never drawn by itself; then two pixels, four, and so on. */
+/* Items shorter than a pixel are always merged; then those shorter than two pixels, four, and so on. */
 static int draw_small(Bytes *ret, const ReportContent *content, const ReportSvgOptions *options) {
         const size_t n_bytes_max =
                 options->n_bytes_max ? options->n_bytes_max : REPORT_SVG_BYTES_MAX;

@@ -2,22 +2,22 @@
 #pragma once
 
 /*
- * Text of a page: the template with its styles and scripts, cut where something is put in
+ * Text of a page: the template with its styles and scripts, cut at its placeholders
  *
- * Made of the files in page/ when this is built.
+ * The build makes it from the files in page/.
  */
 
 #include <stddef.h>
 
 typedef enum ReportSlot {
-        REPORT_SLOT_NONE, /* the text as it is */
+        REPORT_SLOT_NONE, /* plain text */
         REPORT_SLOT_WORD, /* the text, translated */
         REPORT_SLOT_TITLE,
         REPORT_SLOT_LANGUAGE,
         REPORT_SLOT_DIFFERENCES,
-        REPORT_SLOT_EACH, /* what follows, up to the next one, is there for each recording */
+        REPORT_SLOT_EACH, /* begins a part that repeats for each recording */
         REPORT_SLOT_END,
-        REPORT_SLOT_SIDE, /* the recording's suffix of ids */
+        REPORT_SLOT_SIDE, /* the suffix of the recording's ids */
         REPORT_SLOT_NAME,
         REPORT_SLOT_FINDINGS,
         REPORT_SLOT_DATA,

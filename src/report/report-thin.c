@@ -2,12 +2,12 @@
 
 #include "report/report-thin.h"
 
-/* The row that others may still be added to. */
+/* The row that others may still be merged into. */
 typedef struct Merge {
         ReportRow row;
         bool is_open;
         uint64_t
-                lead_ns; /* the lead of `what` over all others, in time: Boyer and Moore's majority vote */
+                lead_ns; /* by how much time `what` leads over all others: Boyer and Moore's majority vote */
         int64_t grain_ns;
         ReportSink sink;
         void *userdata;
@@ -23,7 +23,7 @@ static void merge_end(Merge *merge) {
         merge->is_open = false;
 }
 
-/* Times of a file are anything: past the end of what can be said, they stay there. */
+/* Files may contain any times: sums saturate. */
 static int64_t end_of(const ReportRow *row) {
         int64_t end;
 
@@ -117,7 +117,7 @@ typedef struct Bucket {
         size_t n;
 } Bucket;
 
-/* In the order of time, each once. */
+/* In order of time, each once. */
 static void bucket_end(Bucket *bucket) {
         const ReportItem *last = NULL;
 

@@ -2,23 +2,23 @@
 #pragma once
 
 /*
- * Thinning: what is too small to be seen becomes one row
+ * Thinning: rows too small to be seen are merged into one
  *
- * A page has room for some rows; a recording may have a hundred times as many. So a grain is chosen, a time: rows
- * that are shorter and lie closer together than it are drawn as one, which says how many they are and stands for that
- * of them which took most of the time. Rows longer than the grain are always there themselves.
+ * A page has room for some rows; a recording may have a hundred times as many. So a grain is chosen, which is a time:
+ * rows that are shorter and closer together than the grain are drawn as one, which says how many they are and shows the
+ * value that took most of the time. Rows longer than the grain are always drawn themselves.
  */
 
 #include "report/report-lines.h"
 
-/* What follows each other within this many grains may become one row; no more, so that the picture keeps its shape. */
+/* Only rows within this many grains are merged, so that the picture keeps its shape. */
 #define REPORT_GRAINS_MERGED 4
 
 typedef struct ReportRow {
         int64_t start_ns;
-        int64_t duration_ns; /* -1: it did not end */
-        uint32_t what;       /* a name, a thread, a state: the column that the line shows */
-        uint32_t n;          /* rows that are one */
+        int64_t duration_ns; /* -1: no known end */
+        uint32_t what;       /* a name, a thread or a state: the column that the line shows */
+        uint32_t n;          /* number of merged rows */
 } ReportRow;
 
 typedef void (*ReportSink)(void *userdata, const ReportRow *row);
@@ -30,7 +30,7 @@ size_t report_thin(const ReportLines *lines,
                    ReportSink sink,
                    void *userdata);
 
-/* The same of some of a line's rows, from `first` up to `end`: indexes into the items of all lines. */
+/* The same for some of a line's rows, from `first` up to `end`: indexes into the items of all lines. */
 size_t report_thin_part(const ReportLines *lines,
                         uint32_t first,
                         uint32_t end,
@@ -40,7 +40,7 @@ size_t report_thin_part(const ReportLines *lines,
 
 typedef void (*ReportValueSink)(void *userdata, int64_t at_ns, double value);
 
-/* Values of a counter: of those within a few grains, the first, the lowest, the highest and the last. */
+/* Values of a counter: of those within a few grains, keeps the first, the lowest, the highest and the last. */
 size_t report_thin_values(const ReportLines *lines,
                           uint32_t line,
                           int64_t grain_ns,

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Words of a page that are the same for all recordings, by the keys that its template and its scripts know
+ * Words of a page that are the same for all recordings, by the keys that its template and its scripts use
  */
 
 #include <stddef.h>
@@ -14,5 +14,5 @@ typedef struct ReportWord {
 extern const ReportWord report_words[];
 extern const size_t report_n_words;
 
-/* The key itself where there is no such word. */
+/* Returns the key itself if there is no such word. */
 const char *report_word(const char *key);

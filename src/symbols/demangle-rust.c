@@ -64,7 +64,7 @@ static bool take(Rust *rust, char wanted) {
         return true;
 }
 
-/* Each part counts, also those that are read again. */
+/* Each part counts, also when it is read again. */
 static bool enter(Rust *rust) {
         rust->failed |= ++rust->depth > RUST_DEPTH_MAX || ++rust->n_steps > RUST_STEPS_MAX;
         return !rust->failed;
@@ -130,7 +130,7 @@ typedef struct Name {
         const char *text;
         size_t n;
         bool is_punycode;
-        uint64_t number; /* which of equal ones; 0: there is one */
+        uint64_t number; /* index among equal ones; 0: there is only one */
 } Name;
 
 static Name read_name(Rust *rust) {
@@ -158,12 +158,12 @@ static void put_name(Rust *rust, const Name *name) {
                 put_text(rust, "}");
 }
 
-/* What is read earlier in the name, again. */
+/* A reference to an earlier part of the name. */
 static void read_back(Rust *rust, void (*read)(Rust *rust)) {
         const uint64_t offset = read_62(rust);
         const char *at = rust->at;
 
-        /* Only back, so it ends. */
+        /* It refers back only, so this ends. */
         if (rust->failed || offset >= (uint64_t)(at - rust->start)) {
                 rust->failed = true;
                 return;
@@ -223,7 +223,7 @@ static void read_nested(Rust *rust, bool is_in_value) {
 
         read_path(rust, is_in_value);
         name = read_name(rust);
-        if (space >= 'A' && space <= 'Z') { /* what has no name in the source */
+        if (space >= 'A' && space <= 'Z') { /* its name, which the source does not have */
                 put_text(rust, "::{");
                 put_text(rust, space == 'C' ? "closure" : space == 'S' ? "shim" : "other");
                 if (name.n > 0)
@@ -420,7 +420,7 @@ static void read_type_of(Rust *rust, char tag) {
         case 'B':
                 read_back(rust, read_type);
                 break;
-        default: /* a path, whose first letter it was */
+        default: /* the first letter of a path */
                 rust->at--;
                 read_path(rust, false);
         }
@@ -439,7 +439,7 @@ static void read_type(Rust *rust) {
         leave(rust);
 }
 
-/* A value of a type: digits, as they are. */
+/* A value of a type, digits as written. */
 static void read_value(Rust *rust) {
         const char *start;
 
@@ -476,7 +476,7 @@ char *demangle_rust(const char *name) {
         if (strncmp(name, "_R", 2) != 0 || (*rust.at >= '0' && *rust.at <= '9'))
                 return NULL;
         read_path(&rust, true);
-        /* Behind it may be the crate that made it, and a suffix of the compiler's. */
+        /* It may be followed by the instantiating crate and a suffix of the compiler's. */
         if (rust.failed || (*rust.at && *rust.at != 'C' && *rust.at != 'N' && *rust.at != 'I' &&
                             *rust.at != 'B' && *rust.at != '.' && *rust.at != '$'))
                 return NULL;

@@ -15,7 +15,7 @@
 
 typedef char *(*Demangler)(const char *name, char *memory, size_t *n_memory, int *ret_status);
 
-/* Not linked: most traces have no need of it. */
+/* Loaded on demand: most traces do not need it. */
 static Demangler find_demangler(void) {
         static Demangler demangler;
         static bool is_searched;
@@ -33,7 +33,7 @@ static Demangler find_demangler(void) {
         return demangler;
 }
 
-/* Rust's older names are C++'s, with a hash as the last part. */
+/* Rust's older names are C++ names whose last part is a hash. */
 static bool ends_in_rust_hash(const char *name, size_t n) {
         const char *hash = name + n - RUST_HASH_BYTES;
 
@@ -45,7 +45,7 @@ static bool ends_in_rust_hash(const char *name, size_t n) {
         return true;
 }
 
-/* What stands for characters that such a name may not have. Returns how long it is; 0: it is none. */
+/* An escape for a character that such a name may not contain. Returns its length; 0: not an escape. */
 static size_t rust_escape(const char *at, char *ret) {
         static const struct {
                 const char *text;
@@ -69,7 +69,7 @@ static size_t rust_escape(const char *at, char *ret) {
         return 0;
 }
 
-/* In place: it only becomes shorter. */
+/* In place: the text only gets shorter. */
 static void unescape_rust(char *name, size_t n) {
         char *to = name;
 

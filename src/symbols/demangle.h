@@ -4,8 +4,8 @@
 /*
  * Demangle: names of functions as they are written in C++ and Rust
  *
- * C++'s names are taken apart by the machine's own libstdc++, where there is one. Names come from files of anybody:
- * those that are too long stay as they are.
+ * The machine's own libstdc++ demangles C++ names, if it is installed. Files may come from strangers, so names that are
+ * too long stay as they are.
  */
 
 #define DEMANGLE_BYTES_MAX 8192u

@@ -8,7 +8,7 @@
 #include "shared/bisect.h"
 #include "shared/macro.h"
 
-/* Functions may lie inside of others, if rarely; this is how many before an address are looked at. */
+/* Functions may overlap, if rarely: so many candidates before an address are examined. */
 #define STEPS_MAX 64
 
 void function_table_deinit(FunctionTable *table) {
@@ -43,7 +43,7 @@ static int compare_numbers(uint64_t x, uint64_t y) {
         return x < y ? -1 : x > y;
 }
 
-/* By place; of one place, the best name is the last. */
+/* By address; of several names for one address, the best comes last. */
 static int compare(const void *left, const void *right) {
         const Function *x = left, *y = right;
         int r = compare_numbers(x->start, y->start);

@@ -14,9 +14,9 @@
 
 #define FUNCTIONS_MAX (4u << 20) /* of one module */
 
-/* Of several names for one place the largest is shown. */
+/* Of several names for one address, the one with the highest rank is shown. */
 typedef enum FunctionRank {
-        FUNCTION_RESOLVER, /* that chooses a function; not the function */
+        FUNCTION_RESOLVER, /* the address used to choose a function, which may differ from its own */
         FUNCTION_LOCAL,
         FUNCTION_WEAK,
         FUNCTION_GLOBAL,
@@ -24,7 +24,7 @@ typedef enum FunctionRank {
 
 typedef struct Function {
         uint64_t start;
-        uint64_t end;     /* behind it; for one without a size, the end of what it may be in */
+        uint64_t end;     /* its end; for a function without a size, the end of its section */
         const char *name; /* borrowed */
         uint8_t rank;
         bool has_size;
@@ -39,7 +39,7 @@ typedef struct FunctionTable {
 
 void function_table_deinit(FunctionTable *table);
 
-/* The name must outlive the table. False: there is no room. */
+/* The name must outlive the table. False: out of memory. */
 bool function_table_add(FunctionTable *table, const Function *function);
-/* NULL: in none. Not after another one is added without looking again. */
+/* NULL: the address is in no function. Becomes invalid when another function is added. */
 const Function *function_table_find(FunctionTable *table, uint64_t address);

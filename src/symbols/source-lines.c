@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Questions and answers are files in memory, so that neither side waits for the other. For each address the answer has
- * the address in hexadecimal, and then in turn a function, and the file and line that the program is at in it.
+ * The tool's input and output are files in memory, so that neither side waits for the other. For each address the
+ * output has the address in hexadecimal, followed by pairs of a function, and the file and line in it.
  */
 
 #include "symbols/source-lines.h"
@@ -21,7 +21,7 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-#define ADDRESS_BYTES 24 /* of a number in hexadecimal and a line break */
+#define ADDRESS_BYTES 24 /* a number in hexadecimal and a line break */
 #define ELF_FD        3  /* of the tool */
 
 extern char **environ;
@@ -49,7 +49,7 @@ static int wait_for_tool(pid_t pid) {
                         return -errno;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
                 return -ENOENT;
-        return 0; /* what it said until it failed is as good as what it says otherwise */
+        return 0; /* output before a failure is as good as any other */
 }
 
 static int run_tool(int questions, int answers, int elf_fd) {
@@ -98,7 +98,7 @@ static int read_answers(SourceLines *lines, int fd) {
         return 0;
 }
 
-/* Where none of the tool's own descriptors takes its place. */
+/* Moves it above the tool's own descriptors. */
 static int move_up(int fd) {
         return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ELF_FD + 1);
 }
@@ -128,7 +128,7 @@ void source_lines_deinit(SourceLines *lines) {
         *lines = (SourceLines){ 0 };
 }
 
-/* The line at the reader, which ends there from now on; NULL: there is no more. */
+/* The next line, terminated in place; NULL: there is none. */
 static char *next_line(SourceLines *lines) {
         char *line = lines->at, *end;
 
@@ -156,7 +156,7 @@ static bool at_address(const SourceLines *lines) {
                lines->at[1] == 'x';
 }
 
-/* "FILE:LINE", and what compilers number beside that: " (discriminator 3)". */
+/* "FILE:LINE", perhaps with a discriminator of the compiler's: " (discriminator 3)". */
 static void take_place(SourceLine *line, char *text) {
         char *colon = text ? strrchr(text, ':') : NULL;
         unsigned long number;

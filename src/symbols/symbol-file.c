@@ -13,7 +13,7 @@
 #include "shared/elf-parts.h"
 #include "shared/fd.h"
 
-#define TABLES_MAX 4 /* of symbols in one file: there are two */
+#define TABLES_MAX 4 /* tables of symbols in one file: there are two */
 
 /*
  * Opening
@@ -114,7 +114,7 @@ void symbol_file_close(SymbolFile *file) {
  * Functions
  */
 
-/* A table of symbols that is being read. */
+/* A table of symbols while it is read. */
 typedef struct Reading {
         Elf *elf;
         size_t names; /* section */
@@ -145,7 +145,7 @@ static FunctionRank rank_of(const GElf_Sym *symbol) {
         }
 }
 
-/* False: there is no more room. */
+/* False: no room is left. */
 static bool add_symbol(const Reading *reading, const GElf_Sym *symbol) {
         const unsigned char type = GELF_ST_TYPE(symbol->st_info);
         Function function = {
@@ -174,7 +174,7 @@ static bool names_are_sane(Elf *elf, size_t section) {
                header.sh_size <= SYMBOL_SECTION_BYTES_MAX;
 }
 
-/* Returns whether there was such a table. */
+/* Returns whether the file has such a table. */
 static bool read_table(Elf *elf, uint32_t type, FunctionTable *table) {
         Reading reading = { .elf = elf, .table = table };
         Elf_Scn *section = NULL;

@@ -14,8 +14,8 @@
 #include "shared/macro.h"
 #include "symbols/function-table.h"
 
-#define SYMBOL_SECTION_BYTES_MAX (UINT64_C(512) << 20) /* of a symbol table, or its names */
-#define SYMBOL_UNPACKED_MAX      (64u << 20)           /* of a table that is packed within a file */
+#define SYMBOL_SECTION_BYTES_MAX (UINT64_C(512) << 20) /* of a symbol table, or of its names */
+#define SYMBOL_UNPACKED_MAX      (64u << 20)           /* of a table compressed within a file */
 #define SYMBOL_BUILD_ID_MAX      64u
 
 enum {
@@ -32,21 +32,22 @@ typedef struct BuildId {
 typedef struct SymbolFile {
         int fd;
         Elf *elf;
-        void *unpacked; /* what is packed within it */
+        void *unpacked; /* the file that was compressed within it */
         Elf *packed;
 } SymbolFile;
 
 /* 0 or an outcome. */
 int symbol_file_open(SymbolFile *ret, const char *path, const BuildId *build_id);
-/* Takes the descriptor in any case. */
+/* Always takes over the descriptor. */
 int symbol_file_open_fd(SymbolFile *ret, int fd, const BuildId *build_id);
 void symbol_file_close(SymbolFile *file);
 
-/* Adds its functions, whose names are the file's. Returns whether it has all of them, not only the exported ones. */
+/* Adds its functions, whose names belong to the file. Returns whether it has all of them, not only the exported
+ * ones. */
 bool symbol_file_read(SymbolFile *file, FunctionTable *table);
 
-/* Whether it says which source lines its code is from. */
+/* Whether it has line numbers of its code. */
 bool symbol_file_has_lines(const SymbolFile *file);
 
-/* What an xz stream becomes: malloc'ed; NULL if it is none, is too large, or cannot be unpacked by this build. */
+/* Unpacks an xz stream; malloc'ed. NULL: it is not one, is too large, or this build cannot unpack it. */
 void *symbol_unpack(const void *packed, size_t n_packed, size_t *ret_n);

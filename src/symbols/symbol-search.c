@@ -15,7 +15,7 @@
 #define ROOTS_MAX      64u
 #define PATH_BYTES_MAX 4096u
 
-/* Debug information of distributions, of Flatpak's runtimes and apps, and of one's own builds. */
+/* Where distributions, Flatpak's runtimes and apps, and developers keep debug information. */
 static const char *const root_patterns[] = {
         "/usr/lib/debug",
         "/var/lib/flatpak/runtime/*.Debug/*/*/active/files",
@@ -124,7 +124,7 @@ static void add_separate(ModuleFunctions *functions, const char *root, const Bui
                 add_file(functions, &file);
 }
 
-/* What was replaced while it ran has a mark behind its name. */
+/* The kernel marks the name of a file that was replaced while it ran. */
 static void add_module(ModuleFunctions *functions, const char *path, const BuildId *build_id) {
         static const char deleted[] = " (deleted)";
         const size_t n = strlen(path), n_mark = sizeof(deleted) - 1;

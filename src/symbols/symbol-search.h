@@ -14,11 +14,11 @@
 
 typedef struct SymbolSearch {
         bool uses_debuginfod;
-        bool wants_lines; /* of the source code as well */
-        bool lacks_tool;  /* for them: found out when it was looked for */
-        char **roots;     /* directories with .build-id in them, NULL-terminated */
+        bool wants_lines; /* of source lines as well */
+        bool lacks_tool;  /* set while searching */
+        char **roots;     /* directories that contain .build-id, NULL-terminated */
         struct debuginfod_client *debuginfod;
-        bool has_asked; /* whether there is a library for it */
+        bool has_asked; /* whether the library for it is there */
 } SymbolSearch;
 
 /* The functions of one module, and the files that they are from. */
@@ -26,8 +26,8 @@ typedef struct ModuleFunctions {
         FunctionTable table;
         SymbolFile files[SYMBOL_FILES_MAX];
         size_t n_files;
-        bool has_locals; /* and not only those that it exports */
-        int lines_fd;    /* of that of the files which says the lines; borrowed; -1: none */
+        bool has_locals; /* not only the exported ones */
+        int lines_fd;    /* the descriptor of the file with line numbers; borrowed; -1: none */
 } ModuleFunctions;
 
 /* 0 or -ENOMEM. */

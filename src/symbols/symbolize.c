@@ -18,14 +18,14 @@ enum { SYMBOLS_PATH = 1, SYMBOLS_BUILD_ID = 2, SYMBOLS_ADDRESS = 3 };
 enum { ADDRESS_ADDRESS = 1, ADDRESS_LINES = 2 };
 enum { LINE_FUNCTION = 1, LINE_FILE = 2, LINE_NUMBER = 3 };
 
-#define NAME_BYTES_MAX 4096u /* that is written of one */
-#define PATH_BYTES     8192u /* of a module, and what is around it */
+#define NAME_BYTES_MAX 4096u /* limit of a text that is written */
+#define PATH_BYTES     8192u /* bytes of a module's message around its addresses */
 #define LINE_BYTES     (2 * NAME_BYTES_MAX + 64)
-#define LINES_MAX      24u /* of an address: so many fit into a packet, however long their names are */
+#define LINES_MAX      24u /* of an address; any names fit into a packet */
 
 static_assert(LINES_MAX * LINE_BYTES + PATH_BYTES < SYMBOL_PACKET_BYTES_MAX, "an address fits");
 
-/* A frame without a name, or without a line. */
+/* Frames without a name, or without a line. */
 typedef struct Place {
         uint32_t mapping;
         bool is_named;
@@ -122,8 +122,8 @@ static void parse_build_id(BuildId *ret, const char *text) {
         }
 }
 
-/* Of a place: what is known of it, the innermost function first. The outermost one has the name that the file's
- * symbols give, as without lines. */
+/* What is known about a place, the innermost function first. The outermost one has the name from the symbol table,
+ * because that is the only one without line numbers. */
 static size_t describe_place(ModuleFunctions *functions,
                              SourceLines *lines,
                              const Place *place,
@@ -158,7 +158,7 @@ static void name_place(Symbolizer *symbolizer,
         symbolizer->counts->n_with_line += lines[0].file != NULL;
 }
 
-/* Without debug information, or without the tool, there are none. */
+/* Returns none without debug information, or without the tool. */
 static void load_lines(SourceLines *ret,
                        SymbolSearch *search,
                        const ModuleFunctions *functions,
@@ -224,7 +224,7 @@ static bool is_named(const TraceStore *store, uint32_t frame) {
                TRACE_NONE;
 }
 
-/* Where nothing is inlined, one row says all; where something is, all rows have lines. */
+/* Where nothing is inlined, one row is enough; otherwise all rows have lines. */
 static bool has_line(const TraceStore *store, uint32_t frame) {
         const uint32_t set =
                 trace_table_get(&store->tables[TRACE_TABLE_FRAME], FRAME_SYMBOL_SET, frame);
@@ -243,7 +243,7 @@ static bool can_have_name(const TraceStore *store, uint32_t frame, bool wants_li
                trace_table_get(&store->tables[TRACE_TABLE_MAPPING], MAPPED_BUILD_ID, mapping) != 0;
 }
 
-/* All of them, in the order of their modules; malloc'ed. */
+/* All modules in order; malloc'ed. */
 static Place *collect_places(const TraceStore *store, bool wants_lines, size_t *ret_n) {
         const TraceTable *frames = &store->tables[TRACE_TABLE_FRAME];
         Place *places = reallocarray(NULL, frames->n + 1, sizeof(*places));

@@ -5,7 +5,7 @@
 
 #include "symbols/symbol-file.h"
 
-#define MEMORY_MAX (UINT64_C(256) << 20) /* that unpacking itself may need */
+#define MEMORY_MAX (UINT64_C(256) << 20) /* limit for unpacking itself */
 #define PIECE      (1u << 20)
 
 void *symbol_unpack(const void *packed, size_t n_packed, size_t *ret_n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Arguments of track events, which may be lists and dictionaries of others
+ * Arguments of track events, which may be nested lists and dictionaries
  */
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void key_append(char *text, size_t *n, const char *data, size_t n_data) {
         *n += n_data;
 }
 
-/* What stands for a member or an item of a list in a key does not in a name. */
+/* Replaces characters in a name that would mean a member or an item of a list in a key. */
 static void replace_separators(char *name, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (name[i] == '.' || name[i] == '[' || name[i] == ']')
@@ -88,7 +88,7 @@ static void annotation_name(TraceImport *import,
         }
 }
 
-/* A value that is no list of others: true, and what it is. */
+/* True: the value is no list of others, and *ret is set. */
 static bool annotation_value(TraceImport *import,
                              const TraceSequence *sequence,
                              const WireField *field,
@@ -130,7 +130,7 @@ static void key_append_index(Key *key, unsigned i) {
 }
 
 /*
- * The older way of values in values: the names of members in one list, the values in another one
+ * The older form of nested values: the names of members in one list, the values in another one
  */
 
 /* perfetto.protos.DebugAnnotation.NestedValue */
@@ -209,7 +209,7 @@ static void nested_take(TraceImport *import, const WireField *value, Key *key, u
 }
 
 /*
- * And the newer one
+ * The newer form
  */
 
 static void annotation_take(TraceImport *import,
@@ -246,7 +246,7 @@ static void annotation_take(TraceImport *import,
         }
 }
 
-/* What tells that slices of several threads are of one thing. */
+/* Ids which say that slices of several threads belong together. */
 static void add_correlation(TraceImport *import, const WireField *field) {
         TracePool *pool = &import->store->pool;
         uint32_t text = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Counters of the machine, which SysStats has
+ * Counters of the machine, from SysStats
  */
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "trace/trace-names.h"
 
 #define SECTORS_PER_MB     2048.0
-#define PAGE_BYTES_DEFAULT 4096 /* where the recording does not say it */
-#define BUDDY_ORDERS_MAX   32   /* of a zone, that are read */
+#define PAGE_BYTES_DEFAULT 4096 /* if the recording does not say it */
+#define BUDDY_ORDERS_MAX   32   /* free pages by block size that are read for a zone */
 
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_COUNTER);
@@ -50,7 +50,7 @@ machine_value(TraceImport *import, uint64_t at_ns, const MachineCounter *counter
         import_value(import, trace_tracks_plain(&import->tracks, &track), at_ns, value);
 }
 
-/* Numbers with a key that has a name. */
+/* Numbers whose key has a name. */
 static void add_keyed(TraceImport *import,
                       uint64_t at_ns,
                       const WireField *field,
@@ -90,7 +90,7 @@ static void take_pressure(TraceImport *import, uint64_t at_ns, const WireField *
         add_keyed(import, at_ns, field, trace_pressure_name, counter, "psi.", 1);
 }
 
-/* Pages that are free in blocks of each size, in a zone of a node. */
+/* Free blocks of each size, in a zone of a node. */
 static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *message) {
         uint64_t block_kb = (import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT) / 1024;
         WireField node = { .data = (const uint8_t *)"" }, zone = node, field;
@@ -122,7 +122,7 @@ static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *mes
         }
 }
 
-/* What the kernel keeps for objects of a kind. */
+/* Kernel memory for objects of one kind. */
 static void take_slab(TraceImport *import, uint64_t at_ns, const WireField *message) {
         MachineCounter counter = { "slabinfo", "bytes", "slab_name", .cpu = TRACE_NONE };
         uint64_t page_bytes = import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT;
@@ -193,7 +193,7 @@ static void take_cpu_frequency(TraceImport *import, uint64_t at_ns, unsigned cpu
 }
 
 /*
- * Disks: the file has sums since the start, a counter has what was added since the one before
+ * Disks: the file has sums since the start; a counter has the difference from the previous sum
  */
 
 enum {

@@ -3,8 +3,8 @@
 /*
  * Events of the kernel, in bundles of one CPU each
  *
- * Within a bundle, compact switches come first, then compact wakings, then all others; each of the three is in the
- * order of time. They are merged on the way into the CPU's lane, so that this rarely has to be sorted.
+ * Within a bundle, compact switches come first, then compact wakings, then all others; each of the three is in order of
+ * time. They are merged on the way into the CPU's lane, which therefore rarely needs sorting.
  */
 
 #include <sched.h>
@@ -95,7 +95,7 @@ static void queue_switches_and_wakings(TraceImport *import, size_t lane, Compact
 
         import->has_switches |= has_switch;
         while (has_switch || has_waking) {
-                /* A conversion may change the entry's time, but not those that are compared. */
+                /* A conversion may change the entry's time, but not those it is compared with. */
                 if (has_switch &&
                     (!has_waking || compact->columns.switch_ns <= compact->columns.waking_ns)) {
                         queue_compact(import, lane, &next_switch);
@@ -107,7 +107,7 @@ static void queue_switches_and_wakings(TraceImport *import, size_t lane, Compact
         }
 }
 
-/* Returns the time of the CPU's first switch in this bundle and those before. */
+/* Returns the time of the CPU's first switch, in this bundle or an earlier one. */
 static uint64_t
 queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compact) {
         uint64_t first_ns = import->has_switch[cpu] ? 0 : UINT64_MAX;
@@ -122,8 +122,7 @@ queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compa
         return first_ns;
 }
 
-/* Used when wakings only have to make their threads known. A waking before the first switch has no waker, and is
- * ignored. */
+/* Used if wakings only have to make threads known. A waking before the first switch has no waker, and is ignored. */
 static void note_woken(TraceImport *import, CompactSched *compact, uint64_t first_switch_ns) {
         TraceCompactWaking event;
 
@@ -149,7 +148,7 @@ bundle_compact_sched(TraceImport *import, size_t cpu, size_t lane, const WireFie
                 note_woken(import, &compact, first_ns);
 }
 
-/* For which parts an event of the kernel is kept. */
+/* The parts for which an event of the kernel is kept. */
 static unsigned event_parts(uint32_t number) {
         switch (number) {
         case TRACE_EVENT_SCHED_SWITCH:
@@ -177,7 +176,7 @@ static unsigned event_parts(uint32_t number) {
         }
 }
 
-/* In which field of an event the kernel's function stands whose name the sequence has; 0: in none. */
+/* The field of an event that is the address of a kernel function whose name the sequence has; 0: none. */
 static unsigned symbol_field(uint32_t number) {
         switch (number) {
         case TRACE_EVENT_SCHED_BLOCKED_REASON:
@@ -190,7 +189,7 @@ static unsigned symbol_field(uint32_t number) {
         }
 }
 
-/* That name is known only now: it goes where no flag is. */
+/* The name is known only now: it is stored in the field for flags. */
 static uint32_t event_symbol(const TraceSequence *sequence, const WireField *body, unsigned field) {
         uint64_t numbers[4];
         uint32_t name = 0;
@@ -248,7 +247,7 @@ static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
         return import->cpu_lanes[cpu];
 }
 
-/* TRACE_LANE_NONE: there is no such CPU. */
+/* TRACE_LANE_NONE: no such CPU. */
 static size_t bundle_head(TraceImport *import, TraceBundle *bundle, const WireField *bytes) {
         trace_bundle_read(bundle, bytes);
         if (bundle->has_descriptors && import_wants(import, TRACE_PART_KERNEL))
@@ -405,7 +404,7 @@ static void apply_newtask(TraceImport *import, const KernelEvent *event) {
         uint32_t source, utid, upid;
 
         if (tid == 0)
-                return; /* idle tasks of a kernel that boots */
+                return; /* idle tasks of a booting kernel */
         if (event->numbers[3] & CLONE_THREAD) {
                 source = trace_threads_get(&import->threads, event->pid);
                 utid = trace_threads_start(&import->threads, tid, (int64_t)event->at_ns);
@@ -496,7 +495,7 @@ static void apply_known(TraceImport *import, const KernelEvent *event) {
         }
 }
 
-/* The old way of events without a number: the name is in each. */
+/* The older form of events without a number: each has its name in it. */
 static uint32_t event_name(TraceImport *import, const KernelEvent *event) {
         WireField name;
 

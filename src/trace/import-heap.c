@@ -32,7 +32,7 @@ enum {
 
 #define HEAP_NAME_DEFAULT "libc.malloc"
 
-/* What the second pass needs of one. */
+/* What the second pass needs to know about a sample. */
 typedef struct Allocation {
         int32_t pid;
         uint32_t heap;
@@ -62,12 +62,12 @@ static void queue_change(TraceImport *import,
                 import_queue_bytes(import, dump->packet->sequence->lane, &entry, &bytes);
 }
 
-/* The largest that a difference of two may be. */
+/* The limit for the difference of two sums. */
 static uint64_t bounded(uint64_t value) {
         return MIN(value, (uint64_t)INT64_MAX);
 }
 
-/* By how much a sum has grown since it was told before. */
+/* By how much a sum has grown since its previous value. */
 static int64_t grow(TraceImport *import, uint64_t *sum, uint64_t value) {
         const uint64_t before = *sum;
 
@@ -89,7 +89,7 @@ take_sums(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const 
         queue_change(import, dump, site->callsite, -n, -n_bytes);
 }
 
-/* What was there at the peak, and nothing else, is told as if nothing of it had been freed. It may become less. */
+/* Memory in use at the peak is recorded as if none of it had been freed. It may shrink. */
 static void
 take_peak(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const uint64_t *numbers) {
         const uint64_t n = bounded(numbers[SAMPLE_N_MAX]), n_bytes = bounded(numbers[SAMPLE_MAX]);
@@ -103,7 +103,7 @@ take_peak(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const 
         site->sums[TRACE_HEAP_N_AT_PEAK] = n;
 }
 
-/* Those of our own, whose numbers are too large for an array. */
+/* Our own fields, whose numbers are too large for an array. */
 static void take_ours(TraceHeapSite *site, const WireField *message) {
         WireReader reader;
         WireField field;
@@ -149,7 +149,7 @@ static void take_dump(TraceImport *import, const ImportPacket *packet, const Wir
         WireReader reader;
         WireField field;
 
-        /* The heap is told behind its samples. */
+        /* The heap is described after its samples. */
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == HEAP_PID)

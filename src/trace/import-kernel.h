@@ -18,8 +18,8 @@ typedef struct KernelEvent {
         uint32_t texts[TRACE_KERNEL_FIELDS];
 } KernelEvent;
 
-/* Interrupts, timers and work of the kernel: slices of what handles them. Others are none of its business. */
+/* Interrupts, timers and work items: makes slices of their handlers, and ignores other events. */
 void apply_handler(TraceImport *import, const KernelEvent *event);
 
-/* How much of a kind of memory a process has now. */
+/* How much memory of one kind a process has now. */
 void apply_memory_of_process(TraceImport *import, const KernelEvent *event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Memory of processes by the kernel's own events: each change of what is resident
+ * Memory of processes by the kernel's own events: each change of resident memory
  *
- * An event says whose memory it is about only if that is the thread's own. Of memory that another thread works on there
- * is a number, by which the owner is known if it was seen before.
+ * An event identifies the memory's owner only if that is the thread itself. For memory that another thread works on
+ * there is a number, by which the owner is known if it was seen before.
  */
 
 #include "trace/import-kernel.h"
@@ -50,7 +50,8 @@ memory_track(TraceImport *import, uint32_t utid, uint32_t upid, const char *memb
         return trace_tracks_plain(&import->tracks, &track);
 }
 
-/* Whose process a thread is may be known only when the recording is over, or never: then the value is the thread's. */
+/* The process of a thread may become known only at the end of the recording, or never: then the value belongs to the
+ * thread. */
 static void set_later(TraceImport *import, uint32_t utid, unsigned member, uint32_t row) {
         if (trace_reserve((void **)&import->memory_later,
                           &import->n_memory_later_allocated,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Processes and threads as /proc has them, and what they use of the machine
+ * Processes and threads as listed in /proc, and what they use of the machine
  */
 
 #include <string.h>
@@ -35,7 +35,7 @@ static const struct {
 
 typedef struct ProcessInfoTree {
         int32_t pid, ppid;
-        WireField first; /* of the command line */
+        WireField first; /* limit of the command line */
         size_t n_cmdline;
         bool has_uid, has_start, has_is_kthread, is_kthread, is_comm;
         uint32_t uid;
@@ -72,7 +72,7 @@ static void process_take(ProcessInfoTree *info, const WireField *field) {
         }
 }
 
-/* A worker of the kernel is called after what it did last as well, which soon is not true. */
+/* A kernel worker is also named after its latest work, which soon is out of date. */
 static size_t worker_length(const uint8_t *name, size_t n) {
         if (n < 8 || memcmp(name, "kworker/", 8) != 0)
                 return n;
@@ -82,7 +82,7 @@ static size_t worker_length(const uint8_t *name, size_t n) {
         return n;
 }
 
-/* Arguments with blanks between them. */
+/* Arguments separated by blanks. */
 static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
         char *text = malloc(CMDLINE_BYTES_MAX);
         size_t n = 0, n_parts = 0;
@@ -109,7 +109,7 @@ static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
         return name;
 }
 
-/* A program that wrote its command line over with blanks in place of zeros has one argument only. */
+/* A program that overwrote its command line with blanks in place of zeros has only one argument. */
 static size_t program_length(const ProcessInfoTree *info) {
         const uint8_t *blank = NULL;
 
@@ -140,7 +140,7 @@ static void process_take_units(TraceImport *import, uint32_t upid, const WireFie
                 trace_table_set(table, unit_fields[i].column, upid, names[i]);
 }
 
-/* More arguments of a process, beside those that it has. */
+/* Adds further arguments to a process. */
 static void process_store_args(TraceImport *import, uint32_t upid) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
 
@@ -207,7 +207,7 @@ static void tree_process(TraceImport *import, const WireField *message) {
         upid = trace_threads_process(&import->threads, info.pid);
         if (upid == TRACE_NONE || parent == TRACE_NONE)
                 return;
-        /* One that has a parent has been adopted. */
+        /* A process that has a parent already has been adopted. */
         if (trace_table_get(trace_store_table(import->store, TRACE_TABLE_PROCESS),
                             PROCESS_PARENT,
                             upid) == TRACE_NONE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What the service and the machine say of the recording
+ * What the service reports about the recording and the machine
  */
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ clock_row(TraceImport *import, const TraceClockReading *reading, int64_t at_ns, 
         trace_table_set(table, CLOCK_SNAPSHOT, row, snapshot);
 }
 
-/* The time of a snapshot is by the clock of trace time, if that is in it. */
+/* The time of a snapshot is by the clock of trace time, if it has that. */
 static void clock_rows(TraceImport *import, const TraceClockSnapshot *snapshot) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CLOCK);
         uint32_t number = 0;
@@ -130,7 +130,7 @@ void import_system_info(TraceImport *import, const ImportPacket *packet, const W
         WireField field;
 
         if (trace_store_table(import->store, TRACE_TABLE_METADATA)->n > 64)
-                return; /* a file that says it again and again */
+                return; /* limit for a file that repeats it again and again */
         wire_reader_init_field(&reader, info);
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == 1 && field.type == WIRE_BYTES)
@@ -160,13 +160,13 @@ void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const Wi
  * The config
  */
 
-#define SOURCES_MAX       64 /* of a config, that are named */
+#define SOURCES_MAX       64 /* sources of a config that are named */
 #define SOURCES_BYTES_MAX 1024
 
 typedef struct ConfigSources {
         WireField names[SOURCES_MAX];
         size_t n;
-        uLong sum; /* of all bytes of their configs */
+        uLong sum; /* limit for all their configs together */
 } ConfigSources;
 
 static int compare_names(const void *x, const void *y) {
@@ -176,7 +176,7 @@ static int compare_names(const void *x, const void *y) {
         return r ? r : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* Field 1, in which the config is and in that, the name. */
+/* Field 1 contains the config, which contains the name. */
 static bool read_first(const WireField *message, WireField *ret) {
         WireReader reader;
 
@@ -196,7 +196,7 @@ static void add_source(ConfigSources *sources, const WireField *source) {
                 sources->n++;
 }
 
-/* The names in their order, as far as there is room, and a sum that is another one if a setting is. */
+/* The names in order, as far as there is room, and a checksum that changes with any setting. */
 static void name_sources(TraceImport *import, ConfigSources *sources) {
         char text[SOURCES_BYTES_MAX];
         size_t n = 0;

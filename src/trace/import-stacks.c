@@ -9,7 +9,7 @@
 #include "trace/import.h"
 #include "wire/stack-sample.h"
 
-/* What the second pass needs of one: who it was may only be said in the order of time. */
+/* What the second pass needs to know about a sample: whose it is may be known only in order of time. */
 typedef struct Sample {
         int32_t pid;
         int32_t tid;
@@ -55,7 +55,7 @@ void import_perf_sample(TraceImport *import, const ImportPacket *packet, const W
         import_queue_bytes(import, packet->sequence->lane, &entry, &bytes);
 }
 
-/* One with a weight. */
+/* A sample with a weight. */
 typedef struct Weighed {
         Sample sample;
         uint32_t source, counter, unit, error; /* texts */
@@ -70,7 +70,7 @@ static void take_task(Sample *sample, const WireField *field) {
         sample->tid = (int32_t)numbers[TASK_TID];
 }
 
-/* Modes have other numbers than in a PerfSample. */
+/* Modes have other numbers in a PerfSample. */
 static void take_execution(Sample *sample, const WireField *field) {
         static const uint8_t modes[] = { 0, 2, 1, 3, 5, 4 };
         uint64_t numbers[EXECUTION_FIELDS];

@@ -44,7 +44,7 @@ event_category_at(TraceImport *import, const TraceSequence *sequence, const Trac
                 &import->store->pool, "unknown(%llu)", (unsigned long long)text->iid);
 }
 
-/* Several are one text, with commas. */
+/* Several categories are joined by commas. */
 static void
 event_find_categories(TraceImport *import, const TraceSequence *sequence, Event *event) {
         TracePool *pool = &import->store->pool;
@@ -146,14 +146,14 @@ static uint64_t thread_key(const TraceSequence *sequence) {
         return UINT64_C(1) << 63 | sequence->id;
 }
 
-/* No track is meant but the thread's of the sequence, or of the event where it names one. */
+/* Without a track, an event is on the track of the sequence's thread, or of the thread that it names. */
 static bool is_by_thread(const TraceTrackEvent *raw, const TraceSequence *sequence) {
         if (raw->has_track)
                 return raw->track_uuid == 0 && raw->is_legacy;
         return !sequence->has_default_track || sequence->default_track == thread_key(sequence);
 }
 
-/* The track that everybody uses for the thread whose track this is. */
+/* The common track of the thread whose track this is. */
 static uint32_t thread_slot_of(TraceImport *import, uint32_t slot) {
         const TraceTrackInfo *info;
 
@@ -303,7 +303,7 @@ void import_track_descriptor(TraceImport *import,
         trace_tracks_describe(&import->tracks, &info);
 }
 
-/* Of Chromium's older format: the thread that a sequence's events are of, unless they say otherwise. */
+/* In Chromium's older format: the thread of a sequence's events, unless they name another. */
 void import_thread_descriptor(TraceImport *import,
                               const ImportPacket *packet,
                               const WireField *thread) {

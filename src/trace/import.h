@@ -4,9 +4,9 @@
 /*
  * Import: the two passes over a trace file
  *
- * First, packets are taken apart in the order of the file, as what they refer to depends on it, and their events
- * go into the queue, with their times as trace time. Then the queue gives them back in the order of time, and they
- * become rows. Each import-*.c knows the packets of one kind in both passes.
+ * The first pass takes packets apart in the order of the file, as what they refer to depends on it, and puts their
+ * events into the queue with trace time. Then the queue returns the events in order of time, and they become rows. Each
+ * import-*.c handles the packets of one kind in both passes.
  */
 
 #include "trace/trace-arena.h"
@@ -24,7 +24,7 @@
 #include "trace/trace-threads.h"
 #include "trace/trace-tracks.h"
 
-#define IMPORT_DESCRIPTORS_MAX 65536 /* of kernel events that are described in the file */
+#define IMPORT_DESCRIPTORS_MAX 65536 /* number of kernel events that a file describes */
 
 /* Lanes of sequences come before those of CPUs. */
 #define IMPORT_CPU_RANK (UINT64_C(1) << 32)
@@ -47,13 +47,13 @@ typedef enum ImportKind {
 
 #define IMPORT_HAS_EXTRA 1
 
-/* What few track events have. */
+/* Members that few track events have. */
 typedef struct ImportExtra {
         uint32_t category;
         uint32_t args;
         int64_t duration_ns;
         uint32_t flow, n_flows; /* in import->flows */
-        uint32_t n_ending;      /* how many of them end there, which are the last */
+        uint32_t n_ending;      /* how many of them end there; these are the last ones */
 } ImportExtra;
 
 /* A value of a process that is not known yet. */
@@ -84,23 +84,23 @@ typedef struct TraceImport {
         size_t n_flows, n_flows_allocated;
         TraceMap open_flows;    /* id → slice */
         TraceMap descriptors;   /* of kernel events: number → name */
-        TraceMap disks;         /* device → place in the arena of its last numbers */
+        TraceMap disks;         /* device → index in the arena of its previous numbers */
         TraceMap memory_owners; /* the kernel's number of a process's memory → utid */
         ImportMemory *memory_later;
         size_t n_memory_later, n_memory_later_allocated;
-        uint64_t page_bytes; /* of the machine; 0: not said */
-        TraceMap woken;      /* tids of threads of which nothing but that is wanted */
+        uint64_t page_bytes; /* of the machine; 0: unknown */
+        TraceMap woken;      /* tids of threads of which only those are needed */
         bool has_realtime;
-        bool ran_out; /* of memory: what follows is left out */
+        bool ran_out; /* out of memory: the rest is left out */
         const TraceImportOptions *options;
-        uint64_t n_until_look; /* packets or events, until it is asked again whether to stop */
+        uint64_t n_until_look; /* packets or events until the next call of stops() */
         bool was_stopped;
         bool has_switches;
         uint64_t n_packets, n_malformed, n_without_clock, n_without_state, n_after_loss,
                 n_unknown_names, n_names_left_out;
 } TraceImport;
 
-/* One packet, taken apart as far as all kinds of it are alike. */
+/* A packet whose common fields have been parsed. */
 typedef struct ImportPacket {
         TraceSequence *sequence;
         uint64_t at_ns;
@@ -108,16 +108,16 @@ typedef struct ImportPacket {
         uint32_t clock;
 } ImportPacket;
 
-/* An event for the second pass. */
+/* Queues an event for the second pass. */
 void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry);
-/* Likewise, with bytes that are kept until then; a, kind and flags are set already. */
+/* Likewise, with bytes that are kept until then; a, kind and flags are already set. */
 void import_queue_bytes(TraceImport *import,
                         size_t lane,
                         TraceEntry *entry,
                         const WireField *bytes);
 /* What was kept. */
 WireField import_bytes(const TraceImport *import, const TraceEntry *entry);
-/* Trace time of a time of the boot clock; false if that is not known. */
+/* Trace time of a time of the boot clock; false: unknown. */
 bool import_boottime(TraceImport *import, uint64_t *at_ns);
 
 static inline bool import_wants(const TraceImport *import, unsigned parts) {
@@ -178,7 +178,7 @@ import_event_args(TraceImport *import, const TraceSequence *sequence, const Wire
 
 #define PROCESS_DESCRIPTOR_START 7
 
-/* When a process began, in trace time; 0 and negative numbers say nothing. */
+/* When a process began, in trace time; 0 and negative numbers are ignored. */
 void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns);
 
 /* A value of a track. */

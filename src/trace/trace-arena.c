@@ -15,7 +15,7 @@ void trace_arena_deinit(TraceArena *arena) {
         *arena = (TraceArena){ 0 };
 }
 
-/* What is larger than a block has one of its own, which nothing is added to. */
+/* Data larger than a block gets one of its own, to which nothing is added. */
 static int arena_grow(TraceArena *arena, size_t n) {
         uint8_t *block;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Trace arena: bytes that are kept until later, each with a place
+ * Trace arena: bytes that are kept until later, addressed by number
  */
 
 #include <stddef.h>
@@ -13,14 +13,14 @@
 typedef struct TraceArena {
         uint8_t **blocks;
         size_t n_blocks, n_allocated;
-        size_t n_used; /* of the last block */
+        size_t n_used; /* bytes used in the last block */
         uint64_t n_bytes;
 } TraceArena;
 
 void trace_arena_deinit(TraceArena *arena);
 
-/* Copies them. 0, or -ENOMEM; -E2BIG for more than an arena holds. */
+/* Copies them. 0, or -ENOMEM; -E2BIG: the arena is full. */
 int trace_arena_add(TraceArena *arena, const void *data, size_t n, uint64_t *ret_place);
 
-/* How many there are is with them. */
+/* The number of bytes is stored with them. */
 const uint8_t *trace_arena_at(const TraceArena *arena, uint64_t place, size_t *ret_n);

@@ -35,17 +35,17 @@ static inline void trace_args_clear(TraceArgs *args) {
         args->n = 0;
 }
 
-/* The last one of a key counts. What is past TRACE_ARGS_MAX is left out. */
+/* The last value of a key counts. Values beyond TRACE_ARGS_MAX are left out. */
 void trace_args_add(TraceArgs *args, const TraceArg *arg);
 
 void trace_args_add_int(TraceArgs *args, TraceStore *store, const char *key, int64_t value);
 void trace_args_add_bool(TraceArgs *args, TraceStore *store, const char *key, bool value);
 void trace_args_add_string(TraceArgs *args, TraceStore *store, const char *key, uint32_t text);
 
-/* Adds those of a stored set. */
+/* Adds the values of a stored set. */
 void trace_args_add_set(TraceArgs *args, const TraceStore *store, uint32_t set);
 
 void trace_arg_sets_deinit(TraceArgSets *sets);
 
-/* The set's number; TRACE_NONE for none, or when there is no room. */
+/* The set's number; TRACE_NONE if it is empty, or if there is no room. */
 uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const TraceArgs *args);

@@ -2,7 +2,7 @@
 
 #include "trace/trace-bundle.h"
 
-/* Of FtraceEvent's envelope; any other field is the event. */
+/* Fields of FtraceEvent's envelope; any other field is the event. */
 enum {
         EVENT_TIMESTAMP = 1,
         EVENT_PID = 2,

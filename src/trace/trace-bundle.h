@@ -4,8 +4,8 @@
 /*
  * Trace bundle: events of the kernel, of one CPU, as packets have them
  *
- * Switches and wakings come in columns ("compact"), whose times are differences, with the names of the threads in a
- * table of the bundle. Any other event is a message: an envelope, and one field that is the event.
+ * Switches and wakings come in columns ("compact"), with times as differences and the names of threads in a table of
+ * the bundle. Any other event is a message: an envelope with one field, which is the event.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ enum {
         TRACE_BUNDLE_DESCRIPTORS = 11,
 };
 
-/* Events that something is made of, by their fields in FtraceEvent. */
+/* Events that are used, by their field in FtraceEvent. */
 enum {
         TRACE_EVENT_SCHED_SWITCH = 4,
         TRACE_EVENT_CPU_FREQUENCY = 11,
@@ -51,7 +51,7 @@ enum {
 
 typedef struct TraceBundle {
         uint64_t cpu;
-        bool is_lossy; /* the kernel overwrote what was before it */
+        bool is_lossy; /* the kernel overwrote earlier events */
         bool has_descriptors;
 } TraceBundle;
 
@@ -67,7 +67,7 @@ typedef struct TraceKernelEvent {
 
 void trace_kernel_event_read(TraceKernelEvent *ret, const WireField *bytes);
 
-/* No event that is used has more fields than this. */
+/* No event that is used has more fields. */
 #define TRACE_KERNEL_FIELDS 8
 
 typedef struct TraceKernelFields {
@@ -78,10 +78,10 @@ typedef struct TraceKernelFields {
 
 void trace_kernel_fields_read(TraceKernelFields *ret, const WireField *body);
 
-/* The name of an event that has no number of its own, or in a serialized DescriptorProto. False: the event has no
- * name. */
+/* The name of an event without a number of its own, or of one in a serialized DescriptorProto. False: the event has
+ * no name. */
 bool trace_kernel_name_read(WireField *ret, const WireField *body);
-/* What a bundle's description says an event's number stands for. */
+/* The name that a bundle's description gives to an event's number. */
 bool trace_kernel_descriptor_read(uint32_t *ret_number,
                                   WireField *ret_name,
                                   const WireField *bytes);
@@ -121,7 +121,7 @@ typedef struct TraceCompactSwitch {
         int32_t next_tid;
         uint16_t prev_state;
         int16_t next_prio;
-        uint32_t comm; /* in the table; UINT32_MAX: none */
+        uint32_t comm; /* index into the table; UINT32_MAX: none */
 } TraceCompactSwitch;
 
 typedef struct TraceCompactWaking {
@@ -156,7 +156,7 @@ static inline bool trace_compact_next(TraceCompactSched *compact, uint32_t colum
         return reader->at < reader->end && wire_read_varint(reader, ret) == 0;
 }
 
-/* The next one; false at the end. */
+/* Reads the next one; false at the end. */
 static inline bool trace_compact_switch(TraceCompactSched *compact, TraceCompactSwitch *ret) {
         uint64_t step, next, state = 0, priority = 0, comm = UINT64_MAX;
 

@@ -14,13 +14,13 @@ typedef struct TraceClockSnapshot {
         /* By how much REALTIME is ahead of trace time, if both are in it. */
         bool has_realtime;
         uint64_t realtime_ahead_ns;
-        /* What trace time was, if that is in it. */
+        /* Trace time at that moment, if the snapshot has it. */
         bool has_trace_time;
         uint64_t trace_time_ns;
 } TraceClockSnapshot;
 
-/* 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; then nothing of it is used, though *ret has what it says, as
- * far as there is room. */
+/* 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; in the latter cases nothing of it is used, though *ret has its
+ * readings as far as there is room. */
 int trace_clock_snapshot_read(TraceClockSnapshot *ret,
                               TraceClocks *clocks,
                               uint32_t sequence_id,

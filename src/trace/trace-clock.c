@@ -25,7 +25,7 @@ typedef struct Group {
         Clock *clocks[TRACE_CLOCK_SNAPSHOT_MAX]; /* ordered by key */
         uint64_t *readings;                      /* in ns: n_clocks for each snapshot */
         size_t n_readings, n_allocated;
-        struct Group *next; /* of the same hash */
+        struct Group *next; /* next group with the same hash */
 } Group;
 
 struct Clock {
@@ -33,31 +33,31 @@ struct Clock {
         uint64_t unit_ns;
         bool is_incremental;
         bool ran_backwards;
-        bool is_changed; /* in the list of those whose neighbours are to be looked at */
-        uint64_t now_ns; /* of an incremental clock */
-        Group **groups;  /* that it is in */
+        bool is_changed; /* in the list of clocks whose neighbours are visited next */
+        uint64_t now_ns; /* last value of an incremental clock */
+        Group **groups;  /* groups that it is in */
         size_t n_groups, n_groups_allocated;
-        unsigned n_steps; /* to trace time; STEPS_NONE: there is no way */
-        Group *group;     /* of the first step, */
-        size_t from, to;  /* and the places in it of this clock and the next one */
+        unsigned n_steps; /* steps to trace time; STEPS_NONE: there is no way */
+        Group *group;     /* the first step, */
+        size_t from, to;  /* and the indexes in it of this clock and the next one */
         Clock *next_changed;
 };
 
 struct TraceClocks {
-        TraceMap clocks; /* key → place in `all` */
+        TraceMap clocks; /* key → index in `all` */
         Clock **all;
         size_t n_clocks, n_clocks_allocated;
         TraceMap
-                groups; /* hash of a group's clocks → index in `all_groups` of the first of its chain */
+                groups; /* hash of a group's clocks → index in `all_groups` of the first group in its chain */
         Group **all_groups;
         size_t n_groups, n_groups_allocated;
         uint64_t n_readings;
         unsigned n_rebuilt;
         uint32_t trace_time;
-        bool is_settled; /* something was converted: trace time stays what it is */
+        bool is_settled; /* something was converted: trace time must not change any more */
 };
 
-/* Clocks whose number of steps has changed, the first ones first. */
+/* Clocks whose number of steps has changed, in order of arrival. */
 typedef struct Changed {
         Clock *first, *last;
 } Changed;
@@ -154,7 +154,7 @@ static int clocks_insert(TraceClocks *clocks, Clock *clock) {
         return r;
 }
 
-/* NULL when there are too many. */
+/* NULL: there are too many. */
 static Clock *clocks_obtain(TraceClocks *clocks, uint64_t key, const TraceClockReading *reading) {
         Clock *clock = clocks_find(clocks, key);
 
@@ -186,7 +186,7 @@ static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, C
         changed_push(changed, clock);
 }
 
-/* The clocks of a group that are one step away from the one at `to`. */
+/* The clocks of a group that are one step from the clock at `to`. */
 static void group_spread(Group *group, size_t to, Changed *changed) {
         if (group->clocks[to]->n_steps >= TRACE_CLOCK_STEPS_MAX)
                 return;
@@ -235,8 +235,8 @@ static void clocks_find_ways(TraceClocks *clocks) {
         clocks_spread(&changed);
 }
 
-/* A file may not make this cost the square of its size: past the limit, the times of clocks that went
- * through this one are unknown. */
+/* A file must not make this cost the square of its size: past the limit, the times of clocks that went through this
+ * one are unknown. */
 static void clocks_lose_way(TraceClocks *clocks, Clock *clock) {
         if (clock->ran_backwards)
                 return;
@@ -344,7 +344,7 @@ static int clocks_insert_group(TraceClocks *clocks, Group *group, uint64_t hash)
         return 0;
 }
 
-/* NULL when there are too many. */
+/* NULL: there are too many. */
 static Group *clocks_obtain_group(TraceClocks *clocks, const Snapshot *snapshot) {
         uint64_t hash = group_hash(&snapshot->group);
         Group *group = clocks_find_group(clocks, &snapshot->group, hash);
@@ -427,7 +427,7 @@ int trace_clocks_add_snapshot(TraceClocks *clocks,
  * Conversion
  */
 
-/* The newest snapshot in which the clock shows no more than this, or else the first. */
+/* The newest snapshot in which the clock shows at most this time, or else the first. */
 static size_t group_find(const Group *group, size_t place, uint64_t ns) {
         size_t low = 0, high = group_n_snapshots(group) - 1;
 
@@ -444,17 +444,17 @@ static size_t group_find(const Group *group, size_t place, uint64_t ns) {
         return low ? low - 1 : 0;
 }
 
-/* What the next clock on the way shows. */
+/* The reading of the next clock on the way. */
 static int clock_step(const Clock *clock, uint64_t ns, uint64_t *ret_ns) {
         const Group *group = clock->group;
         size_t snapshot;
         int64_t delta;
 
-        /* It was made for a snapshot that was refused. */
+        /* It was added for a snapshot that was refused. */
         if (group_n_snapshots(group) == 0)
                 return TRACE_CLOCK_E_UNKNOWN;
         snapshot = group_find(group, clock->from, ns);
-        /* Readings and times are at most INT64_MAX. */
+        /* Readings and times are limited to INT64_MAX. */
         delta = (int64_t)group_reading(group, snapshot, clock->to) -
                 (int64_t)group_reading(group, snapshot, clock->from);
         if (__builtin_add_overflow(ns, delta, ret_ns) || *ret_ns > INT64_MAX)
@@ -462,7 +462,7 @@ static int clock_step(const Clock *clock, uint64_t ns, uint64_t *ret_ns) {
         return 0;
 }
 
-/* The clock's time in ns, and counts it on. */
+/* The clock's time in ns; advances an incremental clock. */
 static int clock_to_ns(Clock *clock, uint64_t timestamp, uint64_t *ret_ns) {
         uint64_t ns;
 

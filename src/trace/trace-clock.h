@@ -29,15 +29,15 @@
 #define TRACE_CLOCK_SEQUENCE_FIRST     64
 #define TRACE_CLOCK_SEQUENCE_LAST      127
 #define TRACE_CLOCK_SNAPSHOT_MAX       16         /* clocks in one snapshot */
-#define TRACE_CLOCK_CLOCKS_MAX         (1u << 17) /* of a file, those of each sequence counted */
+#define TRACE_CLOCK_CLOCKS_MAX         (1u << 17) /* clocks of a file, including those of each sequence */
 #define TRACE_CLOCK_GROUPS_MAX         (1u << 17)
-#define TRACE_CLOCK_READINGS_MAX       (1u << 20) /* of all snapshots together */
-#define TRACE_CLOCK_STEPS_MAX          4          /* from one group to another, to trace time */
-#define TRACE_CLOCK_ROUTES_REBUILT_MAX 64         /* because a clock ran backwards */
+#define TRACE_CLOCK_READINGS_MAX       (1u << 20) /* readings of all snapshots together */
+#define TRACE_CLOCK_STEPS_MAX          4          /* steps from a clock to trace time */
+#define TRACE_CLOCK_ROUTES_REBUILT_MAX 64         /* recomputations because a clock ran backwards */
 
 typedef struct TraceClocks TraceClocks;
 
-/* What a snapshot says of one clock. */
+/* A clock's reading in a snapshot. */
 typedef struct TraceClockReading {
         uint32_t id;
         uint64_t timestamp;  /* in units */
@@ -47,9 +47,9 @@ typedef struct TraceClockReading {
 
 enum {
         _TRACE_CLOCK_E_SUCCESS,
-        TRACE_CLOCK_E_UNKNOWN, /* no snapshot relates this clock to trace time */
-        TRACE_CLOCK_E_INVALID, /* a snapshot or a time that contradicts itself or what was before */
-        TRACE_CLOCK_E_TOO_MANY, /* for the limits above, or for the memory */
+        TRACE_CLOCK_E_UNKNOWN,  /* no snapshot relates this clock to trace time */
+        TRACE_CLOCK_E_INVALID,  /* a snapshot or time contradicts itself or an earlier one */
+        TRACE_CLOCK_E_TOO_MANY, /* a limit above is reached, or memory runs out */
 };
 
 TraceClocks *trace_clocks_new(void);
@@ -60,19 +60,18 @@ static inline bool trace_clock_is_of_sequence(uint32_t id) {
         return id >= TRACE_CLOCK_SEQUENCE_FIRST && id <= TRACE_CLOCK_SEQUENCE_LAST;
 }
 
-/* The clock of trace time. Once a time has been converted, another one is ignored. */
+/* Sets the clock of trace time. Ignored once a time has been converted. */
 uint32_t trace_clocks_trace_time(const TraceClocks *clocks);
 void trace_clocks_set_trace_time(TraceClocks *clocks, uint32_t id);
 
-/* A snapshot that this sequence wrote: 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY, and then
+/* Adds a snapshot that this sequence wrote. 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; in the latter cases
  * nothing of it is used. */
 int trace_clocks_add_snapshot(TraceClocks *clocks,
                               uint32_t sequence_id,
                               const TraceClockReading *readings,
                               size_t n_readings);
 
-/* Trace time in *ret_ns. Each call counts an incremental clock on. 0, TRACE_CLOCK_E_UNKNOWN or
- * TRACE_CLOCK_E_INVALID. */
+/* Trace time in *ret_ns. Each call advances an incremental clock. 0, TRACE_CLOCK_E_UNKNOWN or TRACE_CLOCK_E_INVALID. */
 int trace_clocks_convert(TraceClocks *clocks,
                          uint64_t *ret_ns,
                          uint32_t sequence_id,

@@ -35,7 +35,7 @@ static TraceHeapSite *add_site(TraceHeap *heap, uint64_t key) {
         return &heap->sites[heap->n_sites++];
 }
 
-/* The number of a writer's heap. TRACE_MAP_NONE: no memory. */
+/* The number of a writer's heap. TRACE_MAP_NONE: out of memory. */
 static uint64_t heap_number(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name) {
         const uint64_t writer =
                 number_of(&heap->writers, &heap->n_writers, sequence, (uint32_t)pid);
