@@ -2,6 +2,7 @@
 
 #include "bridges/bridge-registry.h"
 #include "bridges/dbus/dbus-probe.h"
+#include "bridges/firefox/firefox-probe.h"
 #include "bridges/pipewire/pipewire-probe.h"
 #include "bridges/sysprof/sysprof-probe.h"
 #include "bridges/x/x-probe.h"
@@ -9,8 +10,8 @@
 #include "shared/macro.h"
 
 const ProbeOps *const bridges[] = {
-        &dbus_probe_ops, &pipewire_probe_ops,     &sysprof_probe_ops,
-        &x_probe_ops,    &systemd_user_probe_ops,
+        &dbus_probe_ops,    &firefox_probe_ops, &pipewire_probe_ops,
+        &sysprof_probe_ops, &x_probe_ops,       &systemd_user_probe_ops,
 };
 
 const size_t n_bridges = ARRAY_SIZE(bridges);

@@ -18,12 +18,15 @@
 #include <systemd/sd-event.h>
 
 #include "bridges/bridge-registry.h"
+#include "bridges/firefox/firefox-probe.h"
 #include "bridges/sysprof/sysprof-probe.h"
 #include "build-config.h"
 #include "host/host.h"
 #include "host/lifetime.h"
 #include "host/program.h"
+#include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/macro.h"
 #include "shared/names.h"
 
 typedef enum Mode {
@@ -33,11 +36,16 @@ typedef enum Mode {
         MODE_DONE,        /* --help, --version and lists */
 } Mode;
 
+#define COMMAND_ENDS_MAX 2
+
 typedef struct Program {
         sd_event *event;
         Lifetime lifetime;
         sd_bus *bus;             /* NULL but for MODE_RUN_USER */
         CaptureControl *control; /* NULL: no socket was passed */
+        int profile_fd;          /* -1: no file was passed */
+        const ProbeOps *of_command[COMMAND_ENDS_MAX];
+        size_t n_of_command;
         Host *host;
 } Program;
 
@@ -114,21 +122,59 @@ static int take_name(Program *program) {
                 program->bus, program->event, TRACING_BRIDGES_BUS_NAME, "desktrace-bridges");
 }
 
-/* Our end of a pair of sockets; programs that have the other one are recorded. */
-static int program_take_socket(Program *program, Mode *mode) {
-        int n, r;
+static int take_sysprof(Program *program, int fd) {
+        int r = capture_control_new(&program->control, fd);
 
-        n = sd_listen_fds(true);
-        if (n <= 0)
-                return n;
-        if (n > 1) {
-                log_error("%d sockets were passed; there may be one", n);
-                return -EINVAL;
+        if (r >= 0)
+                sysprof_probe_set_control(program->control);
+        return r;
+}
+
+static int take_firefox(Program *program, int fd) {
+        program->profile_fd = fd;
+        firefox_probe_set_profile(fd);
+        return 0;
+}
+
+/* What a command has the other ends of, by the names of our descriptors. */
+static const struct {
+        const char *name;
+        int (*take)(Program *program, int fd);
+        const ProbeOps *probe;
+} command_ends[COMMAND_ENDS_MAX] = {
+        { "sysprof", take_sysprof, &sysprof_probe_ops },
+        { "firefox", take_firefox, &firefox_probe_ops },
+};
+
+static int program_take_end(Program *program, int fd, const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(command_ends); i++) {
+                if (strcmp(command_ends[i].name, name) != 0)
+                        continue;
+                program->of_command[program->n_of_command++] = command_ends[i].probe;
+                return command_ends[i].take(program, fd);
         }
-        r = capture_control_new(&program->control, SD_LISTEN_FDS_START);
-        if (r < 0)
-                return r;
-        sysprof_probe_set_control(program->control);
+        log_error("a descriptor was passed that is called '%s', which nothing here is", name);
+        return -EINVAL;
+}
+
+static int program_take_ends(Program *program, Mode *mode) {
+        char **names = NULL;
+        int n, r = 0;
+
+        n = sd_listen_fds_with_names(true, &names);
+        if (n > (int)ARRAY_SIZE(command_ends)) {
+                log_error("%d descriptors were passed; there may be %zu",
+                          n,
+                          ARRAY_SIZE(command_ends));
+                r = -EINVAL;
+        }
+        for (int i = 0; r >= 0 && i < n; i++)
+                r = program_take_end(program, SD_LISTEN_FDS_START + i, names[i]);
+        for (int i = 0; i < n; i++)
+                free(names[i]);
+        free(names);
+        if (n <= 0 || r < 0)
+                return n < 0 ? n : r;
         if (!getenv("DESKTRACE_LOG_LEVEL")) /* stderr is the recording user's, as in standalone mode */
                 log_set_level(LOG_WARNING);
         if (*mode == MODE_RUN_USER)
@@ -137,12 +183,11 @@ static int program_take_socket(Program *program, Mode *mode) {
 }
 
 static int program_offer(Program *program, Mode mode) {
-        static const ProbeOps *const of_command[] = { &sysprof_probe_ops };
         const bool is_of_command = mode == MODE_RUN_COMMAND;
         HostProgram offer = {
                 .producer = "desktrace-bridges",
-                .probes = is_of_command ? of_command : bridges,
-                .n_probes = is_of_command ? ARRAY_SIZE(of_command) : n_bridges,
+                .probes = is_of_command ? program->of_command : bridges,
+                .n_probes = is_of_command ? program->n_of_command : n_bridges,
                 .busy = on_busy,
                 .userdata = program,
         };
@@ -156,7 +201,7 @@ static int program_setup(Program *program, Mode mode) {
 
         r = program_make_loop(&program->event);
         if (r >= 0)
-                r = program_take_socket(program, &mode);
+                r = program_take_ends(program, &mode);
         if (r >= 0 && mode == MODE_RUN_STANDALONE)
                 r = lifetime_until_service_ends(&program->lifetime, program->event, socket);
         else if (r >= 0 && mode == MODE_RUN_USER)
@@ -170,13 +215,15 @@ static void program_deinit(Program *program) {
         host_free(program->host);
         sysprof_probe_set_control(NULL);
         capture_control_free(program->control);
+        firefox_probe_set_profile(-1);
+        fd_close(program->profile_fd);
         lifetime_deinit(&program->lifetime);
         sd_bus_flush_close_unref(program->bus);
         sd_event_unref(program->event);
 }
 
 static int run(Mode mode) {
-        _cleanup_(program_deinit) Program program = { .lifetime = LIFETIME_INIT };
+        _cleanup_(program_deinit) Program program = { .lifetime = LIFETIME_INIT, .profile_fd = -1 };
         int r;
 
         program_prepare(mode == MODE_RUN_STANDALONE);

@@ -216,6 +216,7 @@ static const char *const known_sources[] = {
         "org.freedesktop.systemd",
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
+        "org.mozilla.firefox",
         "org.pipewire.profiler",
         "org.x.present",
         "org.freedesktop.login1",

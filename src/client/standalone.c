@@ -33,10 +33,8 @@ static const char *const other_probe_sources[] = {
 };
 
 static const char *const bridge_sources[] = {
-        "org.freedesktop.dbus",
-        "org.gnome.sysprof",
-        "org.pipewire.profiler",
-        "org.x.present",
+        "org.freedesktop.dbus",  "org.gnome.sysprof", "org.mozilla.firefox",
+        "org.pipewire.profiler", "org.x.present",
 };
 
 bool standalone_is_bridge_source(const char *name) {
@@ -73,9 +71,9 @@ static ExitStatus spawn_helper(pid_t *ret,
                                const char *socket,
                                const ProcessSocket *listen,
                                size_t n_listen) {
-        const char *const argv[] = { path,
-                                     socket || n_listen > 1 ? "--standalone" : "--user",
-                                     NULL };
+        const char *const argv[] = {
+                path, socket || n_listen == PROCESS_SOCKETS_MAX ? "--standalone" : "--user", NULL
+        };
         const ProcessVariable variables[] = { { TRACING_ENV_SOCKET, socket, false }, { 0 } };
         const ProcessSpec spec = {
                 .argv = argv,
@@ -318,25 +316,12 @@ ExitStatus standalone_start_probes(Standalone *standalone,
                                 &standalone->probes, "desktrace-probes", client, waiting, sources);
 }
 
-static ExitStatus spawn_bridges(Standalone *standalone, bool for_command) {
+static ExitStatus
+spawn_bridges(Standalone *standalone, const ProcessSocket *sockets, size_t n_sockets) {
         g_autofree char *path =
                 program_path("DESKTRACE_BRIDGES", "bridges/desktrace-bridges", BRIDGES_PATH);
-        _cleanup_(fd_closep) int our_end = -1;
-        int fds[2];
 
-        if (!for_command)
-                return spawn_helper(&standalone->bridges, path, standalone->socket, NULL, 0);
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
-                say_error(_("cannot start %s: %s"), path, g_strerror(errno));
-                return STATUS_FAILED;
-        }
-        our_end = fds[0];
-        standalone->command_fd = fds[1];
-        return spawn_helper(&standalone->bridges,
-                            path,
-                            standalone->socket,
-                            &(ProcessSocket){ our_end, "sysprof" },
-                            1);
+        return spawn_helper(&standalone->bridges, path, standalone->socket, sockets, n_sockets);
 }
 
 void standalone_wake_bridges(void) {
@@ -363,9 +348,13 @@ ExitStatus standalone_start_bridges(Standalone *standalone,
                                     const BusClient *client,
                                     Waiting *waiting,
                                     char *const *sources,
-                                    bool for_command) {
-        ExitStatus status = spawn_bridges(standalone, for_command);
+                                    const CommandEnds *ends) {
+        ProcessSocket sockets[COMMAND_SOURCES_MAX];
+        const size_t n_sockets = command_ends_sockets(ends, sockets);
+        ExitStatus status = STATUS_OK;
 
+        if (standalone->socket || n_sockets > 0)
+                status = spawn_bridges(standalone, sockets, n_sockets);
         if (status || !standalone->socket)
                 return status;
         return wait_for_sources(
@@ -416,5 +405,4 @@ void standalone_deinit(Standalone *standalone) {
         if (standalone->directory)
                 rmdir(standalone->directory);
         g_clear_pointer(&standalone->directory, g_free);
-        standalone->command_fd = fd_close(standalone->command_fd);
 }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "client/bus-client.h"
+#include "client/command-ends.h"
 #include "client/waiting.h"
 
 #define PROBE_PREFIX "linux." /* of most data sources that desktrace-probes offers */
@@ -28,11 +29,10 @@ typedef struct Standalone {
                 *consumer_socket; /* for programs with Perfetto's SDK, and for its own */
         pid_t service;
         pid_t probes, bridges; /* 0: not started */
-        int command_fd;        /* the command's end of a pair of sockets, or -1 */
 } Standalone;
 
 #define STANDALONE_INIT \
-        { .command_fd = -1 }
+        { 0 }
 
 /* Starts the service, and connects to it, unless Ctrl-C comes. Reports errors. */
 ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting);
@@ -44,13 +44,13 @@ ExitStatus standalone_start_probes(Standalone *standalone,
                                    char *const *sources);
 
 /* Starts bridges of our own. With a private service, waits for a bounded time until it knows these data sources;
- * without one they serve the command only, which is answered from the first moment. With `for_command`, `command_fd` is
- * made. Reports errors. */
+ * without one they serve the command only, if it has any ends, and are ready for it from the first moment. Reports
+ * errors. */
 ExitStatus standalone_start_bridges(Standalone *standalone,
                                     const BusClient *client,
                                     Waiting *waiting,
                                     char *const *sources,
-                                    bool for_command);
+                                    const CommandEnds *ends);
 
 /* Has the session bus start the session's bridges, for a service that cannot. Without a session bus nothing happens. */
 void standalone_wake_bridges(void);

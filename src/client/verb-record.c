@@ -28,10 +28,7 @@
 
 /* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
 #define COMMAND_WAIT_MS "1000"
-
-/* What desktrace-bridges records of a command, and where the command finds the socket for it. */
-#define SYSPROF_SOURCE "org.gnome.sysprof"
-#define SYSPROF_ENV    "SYSPROF_CONTROL_FD"
+#define VARIABLES_MAX   16 /* for a command */
 
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static char *arg_before, *arg_after, *arg_stacks, **arg_stacks_at, *arg_heap, **arg_triggers;
@@ -88,6 +85,7 @@ typedef struct Run {
         Waiting waiting; /* blocks the signals that ask to stop, to the end */
         BusClient client;
         Standalone standalone;
+        CommandEnds ends;
         HeapCommand heap;
         pid_t agent; /* asks for a password, or 0 */
         RecordingResult result;
@@ -98,6 +96,7 @@ static void run_deinit(Run *run) {
         recording_result_deinit(&run->result);
         bus_client_deinit(&run->client);
         standalone_deinit(&run->standalone);
+        command_ends_deinit(&run->ends);
         heap_command_deinit(&run->heap);
         output_file_deinit(&run->output);
         output_file_deinit(&run->page);
@@ -377,21 +376,37 @@ static ExitStatus open_service(Run *run) {
                                   : bus_client_open(&run->client, run->invocation);
 }
 
-/* A private service has none, and a command gets some of its own: it inherits a socket, as no running program can. */
+static ExitStatus check_has_command(const Run *run, char *const *sources) {
+        for (; !run->invocation->command && is_by_name(run) && *sources; sources++)
+                if (command_ends_needs_command(*sources)) {
+                        say_error(_("%s records only a program that is started for it: name "
+                                    "the command behind --"),
+                                  *sources);
+                        return STATUS_USAGE;
+                }
+        return STATUS_OK;
+}
+
+/* A private service has none, and a command gets some of its own: it inherits what no running program can. */
 static ExitStatus open_bridges(Run *run) {
         g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
-        const bool for_command = run->invocation->command &&
-                                 g_strv_contains((const char *const *)sources, SYSPROF_SOURCE) &&
-                                 !g_getenv("SYSPROF_CONTROL_FD");
+        ExitStatus status = check_has_command(run, sources);
+        int r = 0;
 
-        if (!sources[0])
-                return STATUS_OK;
+        if (status || !sources[0])
+                return status;
         if (run->invocation->bus == BUS_CHOICE_SYSTEM || run->invocation->bus == BUS_CHOICE_DEFAULT)
                 standalone_wake_bridges();
-        if (!for_command && !is_standalone(run))
-                return STATUS_OK;
-        return standalone_start_bridges(
-                &run->standalone, &run->client, &run->waiting, sources, for_command);
+        if (run->invocation->command)
+                r = command_ends_make(&run->ends, sources);
+        if (r < 0) {
+                say_error(_("cannot record the command: %s"), g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        status = standalone_start_bridges(
+                &run->standalone, &run->client, &run->waiting, sources, &run->ends);
+        command_ends_close_ours(&run->ends);
+        return status;
 }
 
 /* Until when the requested sources may appear. */
@@ -461,31 +476,20 @@ static char *find_producer_socket(const Run *run) {
         return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path) : NULL;
 }
 
-/* The descriptor that the command inherits, as its variable has it; NULL: none. From here on it is not closed in
- * programs that we start. */
-static char *pass_command_fd(const Run *run) {
-        const int fd = run->standalone.command_fd;
-
-        return fd >= 0 && fcntl(fd, F_SETFD, 0) == 0 ? g_strdup_printf("%d", fd) : NULL;
-}
-
 static ExitStatus record(Run *run) {
         g_autofree char *startup = record_request_startup_categories(&run->request);
         g_autofree char *producer_socket = find_producer_socket(run);
-        g_autofree char *command_fd = pass_command_fd(run);
         /* What the command's runtimes understand, each of what is meant for it. */
-        const ProcessVariable variables[] = {
+        ProcessVariable variables[VARIABLES_MAX] = {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
                 { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
                 { TRACING_ENV_STARTUP, startup, true },
                 { TRACING_ENV_WAIT, startup || run->heap.interval ? COMMAND_WAIT_MS : NULL, true },
                 { TRACING_ENV_PRELOAD, run->heap.preload, false },
                 { TRACING_ENV_HEAP, run->heap.interval, false },
-                { SYSPROF_ENV, command_fd, true },
                 { 0 },
         };
-        g_auto(GStrv) command = heap_command_line(
-                &run->heap, (const char *const *)run->invocation->command, variables);
+        g_auto(GStrv) command = NULL;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *start = NULL;
         const SnapshotWriterOptions snapshots = {
                 .invocation = run->invocation,
@@ -495,7 +499,6 @@ static ExitStatus record(Run *run) {
         };
         RecordingOptions options = {
                 .client = &run->client,
-                .command = (const char *const *)command,
                 .command_variables = variables,
                 .owns_stdout = run->invocation->json != JSON_OFF || is_stdout(arg_output),
                 .socket = run->standalone.socket,
@@ -512,6 +515,10 @@ static ExitStatus record(Run *run) {
         };
         int r;
 
+        command_ends_pass(&run->ends, variables);
+        command = heap_command_line(
+                &run->heap, (const char *const *)run->invocation->command, variables);
+        options.command = (const char *const *)command;
         r = record_request_to_message(&run->request, &run->client, options.output_fd, &start);
         if (r < 0)
                 return bus_client_say_errno(r);
@@ -681,6 +688,7 @@ ExitStatus verb_record(Invocation *invocation) {
                 .output = OUTPUT_FILE_INIT,
                 .page = OUTPUT_FILE_INIT,
                 .standalone = STANDALONE_INIT,
+                .ends = COMMAND_ENDS_INIT,
                 .result = RECORDING_RESULT_INIT,
         };
         ExitStatus status;

@@ -98,14 +98,15 @@ def check_actions(top):
 
 
 def environment(top):
-    """Every variable that the code looks at: a string in a getenv(), or with our prefix. The Vulkan loader has its
-    own in the manifest of a layer."""
+    """Every variable that the code looks at: a string in a getenv(), with our prefix, or the first of those that
+    a command gets for a source. The Vulkan loader has its own in the manifest of a layer."""
     for path in tap.tree(top):
         if path.startswith("bindings/") and path.endswith(".json.in"):
             yield from re.findall(r'_environment": { "(\w+)"', tap.read(top, path))
         if path.startswith(("src/", "examples/")) and path.endswith((".c", ".h")):
             text = tap.read(top, path)
             yield from re.findall(r'getenv\("(\w+)"\)', text)
+            yield from re.findall(r'\.variables = {\s*{ "(\w+)"', text)
             yield from re.findall(r'"(DESKTRACE_[A-Z_]+)"', text)
 
 
@@ -132,7 +133,7 @@ def check_architecture(top):
                 yield f"{ARCHITECTURE}: there is no {name}"
 
 
-SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.pipewire|org\.x|cpu)\.\w+"
+SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.mozilla|org\.pipewire|org\.x|cpu)\.\w+"
 
 # Where data sources are listed, whose, and what a list's line looks like.
 SOURCE_LISTS = {

@@ -44,6 +44,10 @@ run_test GStreamer gstreamer
 has 'an arrow leads there with each buffer' 'buffers that were late are instants'
 run_test Vulkan vulkan-layer
 has 'from each to the next is a frame' 'all that it submits is worked on by the GPU'
+run_test Firefox bridges-firefox-session
+has 'Firefox: what the page has measured is there' 'Firefox: of several processes'
+run_test killing kernel-killed-desktop
+has 'compositor: nothing is left when it is killed'
 run_test 'eight kinds of programs' kernel-kinds
 has 'frames of eight kinds of programs are in one recording'
 finish

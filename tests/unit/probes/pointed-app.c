@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A program that loads the library which it is told, and calls it for some seconds.
+ * A program that loads the library which it is told, and calls it for some seconds, or as often as it is told.
  */
 
 #include <dlfcn.h>
@@ -13,11 +13,12 @@
 int main(int argc, char **argv) {
         void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
         int (*outer)(Pointed * pointed) = NULL;
+        const int n = argc > 2 ? atoi(argv[2]) : 120;
         Pointed pointed = {};
 
         if (library)
                 *(void **)&outer = dlsym(library, "pointed_outer");
-        for (int i = 0; outer && i < 120; i++) {
+        for (int i = 0; outer && i < n; i++) {
                 outer(&pointed);
                 usleep(50 * 1000);
         }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Firefox probe: data source org.mozilla.firefox
+ *
+ * A Firefox that is started for a recording runs its own profiler without samples, and when it ends, writes what its
+ * threads have marked into a file that it has inherited from who records. The file is read when the recording is
+ * stopped, which is later.
+ */
+
+#include "host/probe.h"
+
+/* The file's descriptor, borrowed for as long as the process runs; -1: there is none, and nothing is recorded. */
+void firefox_probe_set_profile(int fd);
+
+extern const ProbeOps firefox_probe_ops;

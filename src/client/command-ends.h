@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Command ends: what a command inherits so that bridges of ours can record it, as they can no running program
+ *
+ * A source has one descriptor for the command and one for the bridges: the two ends of a pair of sockets, or one file
+ * without a name, which is gone with who has it open. Variables tell the command's runtimes about theirs; a variable
+ * that the user has set stays, and its source then records nothing of the command.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client/process.h"
+
+#define COMMAND_SOURCES_MAX       2
+#define COMMAND_END_VARIABLES_MAX 4 /* of one source */
+
+typedef struct CommandEnds {
+        int ours[COMMAND_SOURCES_MAX], its[COMMAND_SOURCES_MAX]; /* -1: not wanted */
+        char *values[COMMAND_SOURCES_MAX]; /* of the variable that has the descriptor's number */
+} CommandEnds;
+
+#define COMMAND_ENDS_INIT                             \
+        {                                             \
+                .ours = { -1, -1 }, .its = { -1, -1 } \
+        }
+
+/* Makes those of the sources that are about a command. 0 or a negative errno. */
+int command_ends_make(CommandEnds *ends, char *const *sources);
+void command_ends_deinit(CommandEnds *ends);
+
+/* Whether a source is about a command only, so that without one it has nothing to record. */
+bool command_ends_needs_command(const char *source);
+
+/* What the bridges are passed; valid as long as the descriptors are. Returns how many. */
+size_t command_ends_sockets(const CommandEnds *ends, ProcessSocket ret[static COMMAND_SOURCES_MAX]);
+
+/* When the bridges have them: if they end, the command must notice. */
+void command_ends_close_ours(CommandEnds *ends);
+
+/* Has programs that are started from here on inherit the command's descriptors, and adds its variables to a list, which
+ * has room for COMMAND_SOURCES_MAX * COMMAND_END_VARIABLES_MAX + 1. Their values are valid as long as `ends` is. */
+void command_ends_pass(CommandEnds *ends, ProcessVariable *variables);
