@@ -36,13 +36,35 @@ static BusPeer *find_in(const BusPeers *peers, size_t bucket, const char *name) 
         return NULL;
 }
 
-BusPeer *bus_peers_find(const BusPeers *peers, const char *name) {
-        return find_in(peers, bucket_of(name), name);
+/* Where the peer of that name is among the recent ones, if it is. */
+static BusPeer **recent_place(BusPeers *peers, const char *name) {
+        const size_t n = strlen(name);
+        const unsigned last = n > 0 ? (uint8_t)name[n - 1] : 0,
+                       before = n > 1 ? (uint8_t)name[n - 2] : 0;
+
+        return &peers->recent[(last + 10 * before) % BUS_PEERS_RECENT];
+}
+
+static BusPeer *find_recent(BusPeers *peers, const char *name) {
+        BusPeer *peer = *recent_place(peers, name);
+
+        return peer && streq(peer->name, name) ? peer : NULL;
+}
+
+BusPeer *bus_peers_find(BusPeers *peers, const char *name) {
+        BusPeer *peer = find_recent(peers, name);
+
+        if (peer)
+                return peer;
+        peer = find_in(peers, bucket_of(name), name);
+        if (peer)
+                *recent_place(peers, name) = peer;
+        return peer;
 }
 
 BusPeer *bus_peers_get(BusPeers *peers, const char *name) {
-        const size_t bucket = bucket_of(name), n_name = strlen(name);
-        BusPeer *peer = find_in(peers, bucket, name);
+        const size_t n_name = strlen(name);
+        BusPeer *peer = bus_peers_find(peers, name);
 
         if (peer || peers->n >= BUS_PEERS_MAX)
                 return peer;
@@ -52,13 +74,13 @@ BusPeer *bus_peers_get(BusPeers *peers, const char *name) {
         memcpy(peer->name, name, n_name + 1);
         list_init(&peer->calls);
         list_init(&peer->served);
-        list_append(&peers->buckets[bucket], &peer->bucket);
+        list_append(&peers->buckets[bucket_of(name)], &peer->bucket);
         list_append(&peers->questions, &peer->question);
         peers->n++;
         return peer;
 }
 
-BusPeer *bus_peers_resolve(const BusPeers *peers, const char *name) {
+BusPeer *bus_peers_resolve(BusPeers *peers, const char *name) {
         BusPeer *peer = bus_peers_find(peers, name);
 
         if (!peer || bus_name_is_unique(name))
@@ -79,6 +101,8 @@ void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner) {
 }
 
 void bus_peers_remove(BusPeers *peers, BusPeer *peer) {
+        if (find_recent(peers, peer->name) == peer)
+                *recent_place(peers, peer->name) = NULL;
         list_unlink(&peer->bucket);
         list_unlink(&peer->question);
         free(peer->owner);

@@ -18,6 +18,7 @@
 
 #define BUS_PEERS_MAX    8192 /* names that are known at a time */
 #define BUS_PEER_BUCKETS 1024
+#define BUS_PEERS_RECENT 16
 #define BUS_ITSELF       "org.freedesktop.DBus"
 
 typedef struct BusPeer {
@@ -40,6 +41,9 @@ typedef struct BusPeer {
 typedef struct BusPeers {
         List buckets[BUS_PEER_BUCKETS];
         List questions;
+        /* Those that were asked for last, by the ends of their names; NULL: none. Nearly all messages are between few
+         * peers, and a hash that nobody can foresee takes longer than the rest. */
+        BusPeer *recent[BUS_PEERS_RECENT];
         size_t n;
 } BusPeers;
 
@@ -50,11 +54,11 @@ void bus_peers_deinit(BusPeers *peers);
 bool bus_name_is_unique(const char *name);
 
 /* NULL: it is not known. */
-BusPeer *bus_peers_find(const BusPeers *peers, const char *name);
+BusPeer *bus_peers_find(BusPeers *peers, const char *name);
 /* Makes one if need be, about which questions are open. NULL: no memory, or BUS_PEERS_MAX are known. */
 BusPeer *bus_peers_get(BusPeers *peers, const char *name);
 /* The connection behind any name. NULL: it is not known. */
-BusPeer *bus_peers_resolve(const BusPeers *peers, const char *name);
+BusPeer *bus_peers_resolve(BusPeers *peers, const char *name);
 /* `owner` is "" when nobody owns the name now. */
 void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner);
 /* Its calls must not be on any list. */

@@ -117,13 +117,13 @@ static void add_text(MessageText *text, const char *name, const char *value) {
 
 static void describe(MessageText *ret, const Traffic *traffic) {
         const FrameFields *fields = &traffic->fields;
+        char *end;
 
-        snprintf(ret->name,
-                 sizeof(ret->name),
-                 "%s%s%s",
-                 fields->interface,
-                 fields->interface[0] ? "." : "",
-                 fields->member);
+        /* Neither name is longer than FRAME_NAME_BYTES, and this is done for each message. */
+        end = stpcpy(ret->name, fields->interface);
+        if (end != ret->name)
+                *end++ = '.';
+        strcpy(end, fields->member);
         ret->n_arguments = 0;
         add_text(ret, "destination", fields->destination);
         add_text(ret, "path", fields->path);

@@ -56,11 +56,30 @@ static Record *ring_reserve(TrafficRing *ring, size_t n, size_t *ret_tail) {
         return record_at(ring, tail);
 }
 
-/* Names on a bus are ASCII, which the bus sees to. If it did not, viewers could not show them. */
-static void copy_plain(char *to, const char *from, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                to[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
-        to[n] = '\0';
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+/* Whether each of 8 bytes is from ' ' to '~' or NUL. Sums of 7 bits and less than 129 do not carry into the next byte,
+ * and say by their highest bit that the byte is not below ' ', not NUL, and 127. */
+static bool is_plain(uint64_t bytes) {
+        const uint64_t high = EACH_BYTE * 0x80, low = bytes & ~high;
+        const uint64_t is_control = ~(low + EACH_BYTE * (0x80 - ' ')) & (low + EACH_BYTE * 0x7f);
+
+        return ((bytes | is_control | (low + EACH_BYTE)) & high) == 0;
+}
+
+/* Names on a bus are ASCII, which the bus sees to. If it did not, viewers could not show them. `n` is a multiple
+ * of 8. */
+static void make_plain(char *texts, size_t n) {
+        uint64_t bytes;
+
+        for (size_t i = 0; i < n; i += sizeof(bytes)) {
+                memcpy(&bytes, texts + i, sizeof(bytes));
+                if (is_plain(bytes))
+                        continue;
+                for (char *c = texts + i; c < texts + i + sizeof(bytes); c++)
+                        if (*c != '\0' && (*c < ' ' || *c > '~'))
+                                *c = '?';
+        }
 }
 
 bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic) {
@@ -96,10 +115,13 @@ bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic) {
         };
         at = (char *)(record + 1);
         for (size_t i = 0; i < TEXTS; i++) {
-                copy_plain(at, texts[i], n_texts[i]);
+                memcpy(at, texts[i], n_texts[i]);
+                at[n_texts[i]] = '\0';
                 at += n_texts[i] + 1;
                 record->n_texts[i] = (uint16_t)(n_texts[i] + 1);
         }
+        memset(at, 0, (size_t)((char *)record + n - at));
+        make_plain((char *)(record + 1), n - sizeof(Record));
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
         return true;
 }
