@@ -46,23 +46,27 @@ probed() { grep -E "desktrace.*:($place) " "$TRACEFS/dynamic_events"; }
 not_probed() { ! probed; }
 has_no_instance() { ! compgen -G "$TRACEFS/instances/desktrace-$1-*"; }
 
-# What is recorded: a program that runs already, and a compositor if there is one.
+# What is recorded: a program that runs already, and a compositor if there is one. A check waits for all that have its
+# output, and its variables are gone when it is done: so what it starts does not have it, and ends with it.
 running() {
-        started "$POINTED_APP" "$library" 10000
+        started "$POINTED_APP" "$library" 10000 >/dev/null
         program=$started
-        [ -z "$compositor" ] || is_gone "$compositor" || return
         command -v weston >/dev/null || return
-        rm -f "$XDG_RUNTIME_DIR"/killed*
-        started weston --backend=headless-backend.so --use-pixman --socket=killed --idle-time=0
+        started weston --backend=headless-backend.so --use-pixman --socket=killed --idle-time=0 >/dev/null
         compositor=$started
         eventually test -S "$XDG_RUNTIME_DIR/killed"
+}
+
+end_all() {
+        kill -KILL "${pids_of[command]}" "$program" "${compositor:-$program}" 2>/dev/null
+        rm -rf "$XDG_RUNTIME_DIR"/killed* "$TMPDIR"/desktrace-*
 }
 
 # recorder: in the background; ${pids_of[NAME]} are its processes
 declare -A pids_of
 recorder() {
         started "$DESKTRACE" record --standalone -q -p desktop -t 60s -f -o killed.pftrace org.gnome.sysprof -- \
-                sleep 60
+                sleep 60 >/dev/null
         pids_of=([client]=$started)
         pids_of[service]=$(child_of "$started" desktraced)
         pids_of[probes]=$(child_of "$started" desktrace-probe)
@@ -78,36 +82,43 @@ survived() {
         [ "$1" = compositor ] || [ -z "$compositor" ] || ! is_gone "$compositor"
 }
 
-# round VICTIM
-round() {
+# leaves_nothing VICTIM
+leaves_nothing() {
         local name
-        running
-        recorder
         sleep "$((RANDOM % MOMENT_MS_MAX))e-3"
         kill -KILL "${pids_of[$1]}"
         eventually is_gone "${pids_of[$1]}"
-        survived "$1" || { echo "$1: something else has ended, too"; return 1; }
+        survived "$1" || { echo 'something else has ended, too'; return 1; }
         [ "$1" = client ] || kill -INT "${pids_of[client]}"
         for name in client service probes bridges; do
-                eventually is_gone "${pids_of[$name]}" || { echo "$1: $name is left"; return 1; }
+                eventually is_gone "${pids_of[$name]}" || { echo "$name is left"; return 1; }
         done
         eventually not_probed || { probed; return 1; }
-        eventually has_no_instance "${pids_of[probes]}" || return
-        kill -KILL "${pids_of[command]}" "$program" 2>/dev/null
-        rm -rf "$TMPDIR"/desktrace-*
-        return 0
+        eventually has_no_instance "${pids_of[probes]}"
+}
+
+# round VICTIM
+round() {
+        local status=0
+        running
+        recorder
+        leaves_nothing "$1" || status=1
+        end_all
+        return "$status"
 }
 
 # Without a victim, so that it is known what is looked for.
 compositor='' program=''
 is_probed() {
+        local status=0
         running
         recorder
-        eventually probed >/dev/null || return
+        eventually probed || status=1
         kill -INT "${pids_of[client]}"
-        eventually is_gone "${pids_of[client]}"
-        kill -KILL "${pids_of[command]}" "$program" 2>/dev/null
-        eventually not_probed
+        eventually is_gone "${pids_of[client]}" || status=1
+        eventually not_probed || status=1
+        end_all
+        return "$status"
 }
 ok 'a program is probed while it is recorded, and not afterwards' is_probed
 for victim in service probes bridges client program; do

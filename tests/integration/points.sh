@@ -64,6 +64,22 @@ said = open(sys.argv[1] + ".txt").read()
 sys.exit(0 if eval(sys.argv[2]) else f"not so: {sys.argv[2]} (ms = {ms}, said: {said!r})")' "$@"
 }
 
+# as_the_compositor_says FILE: the times between two frames are those that the program was told, to the microsecond in
+# which it prints them. The recording may lack the first and the last ones; pauses are no frames.
+as_the_compositor_says() {
+        "$DESKTRACE" query "$1" "select s.dur from slice s join track t on s.track_id = t.id
+                where t.name glob 'Frames * (presented)' and s.name glob '*frame' order by s.ts" |
+                sed 1d >"$1.presented"
+        python3 -c 'import re, sys
+seen = [int(line) / 1000 for line in open(sys.argv[1] + ".presented") if line.strip()]
+said = [int(us) for us in re.findall(r"p2p +(\d+) us", open(sys.argv[1] + ".txt", errors="replace").read())]
+said = [us for us in said if 0 < us < 250000]
+def agree(shift):
+    pairs = list(zip(seen, said[shift:])) if shift >= 0 else list(zip(seen[-shift:], said))
+    return len(pairs) > 10 and len(pairs) >= len(said) - 6 and all(abs(a - b) <= 2 for a, b in pairs)
+sys.exit(0 if any(map(agree, range(-6, 7))) else f"seen {seen}\nsaid {said}")' "$1"
+}
+
 # Other tests may record at the same time: what is theirs belongs to a process that lives.
 no_definitions() {
         ! "$DESKTRACE_PROBES" --cleanup 2>&1 | grep removed
@@ -128,6 +144,7 @@ if command -v weston >/dev/null && command -v weston-presentation-shm >/dev/null
         # One line for each frame, but for the first and the last ones.
         ok 'each frame that it says was presented is one' sums wayland.pftrace presented \
                 'n > 20 and abs(n - said.count("c2p")) <= 3'
+        ok 'at the times that the compositor has told the program' as_the_compositor_says wayland.pftrace
         ok 'it committed as many' sums wayland.pftrace commit 'n > 20 and abs(n - said.count("c2p")) <= 6'
         ok 'nothing was lost' holds wayland.pftrace 't["losses"]["verdict"] == "none"'
         kill "$weston"

@@ -18,7 +18,7 @@ has() {
 }
 
 machine bookworm build test desktop +weston +mesa-utils +mesa-vulkan-drivers +vulkan-tools +gtk-3-examples \
-        +gtk-4-examples +qmlscene +qml-module-qtquick2 +libsdl2-tests +firefox-esr +chromium
+        +gtk-4-examples +qmlscene +qml-module-qtquick2 +libsdl2-tests +firefox-esr +chromium +mutter +kwin-wayland
 echo '127.0.0.1 localhost' >"$root/etc/hosts" # what an installed system has, and browsers ask for
 project
 ok 'all of it is configured' as_root meson setup build -Dprefix=/usr
@@ -34,8 +34,8 @@ run_test() {
 }
 
 run_test points kernel-points
-has 'each frame that it says was presented is one' 'the frames that it counts are there' \
-        'nothing is left in the kernel of these, either'
+has 'each frame that it says was presented is one' 'at the times that the compositor has told the program' \
+        'the frames that it counts are there' 'nothing is left in the kernel of these, either'
 run_test PipeWire bridges-pipewire-session
 has 'a program that plays waits and is busy below its own process' 'a player that is stopped is not in time'
 run_test X11 bridges-x-session
@@ -48,6 +48,8 @@ run_test Firefox bridges-firefox-session
 has 'Firefox: what the page has measured is there' 'Firefox: of several processes'
 run_test killing kernel-killed-desktop
 has 'compositor: nothing is left when it is killed'
+run_test compositors kernel-compositors
+has 'mutter: its frames are there' 'KWin: its frames are there'
 run_test 'eight kinds of programs' kernel-kinds
 has 'frames of eight kinds of programs are in one recording'
 finish
