@@ -226,8 +226,9 @@ void smb_release_chunk(SmbArea *area, const SmbChunk *chunk) {
         SmbChunkHeader *header = chunk_header(chunk);
         uint32_t state;
 
+        /* In this order: smb_area_find() takes a chunk without a writer for one that is done with. */
         atomic_store_explicit(&header->writer_id, 0, memory_order_relaxed);
-        atomic_store_explicit(&header->chunk_id, 0, memory_order_relaxed);
+        atomic_store_explicit(&header->chunk_id, 0, memory_order_release);
         atomic_store_explicit(&header->packets, 0, memory_order_release);
         if (move_chunk(area,
                        chunk->page,
@@ -330,4 +331,54 @@ bool smb_take_answer(SmbArea *area, unsigned place) {
         atomic_store_explicit(&request->state, SMB_REQUEST_FREE, memory_order_relaxed);
         area->asked &= (uint8_t) ~(1u << place);
         return true;
+}
+
+/*
+ * After another process
+ */
+
+/* A slot is passed before the head goes on, so one may have been passed that the head does not know of. */
+static void find_head(SmbArea *area) {
+        area->head = atomic_load_explicit(&area->control->head, memory_order_relaxed);
+        if (atomic_load_explicit(&slot_at(area, area->head)->turn, memory_order_acquire) ==
+            lap(area) + area->n_slots)
+                area->head++;
+}
+
+static void find_requests(SmbArea *area) {
+        for (unsigned place = 0; place < SMB_REQUESTS; place++)
+                if (atomic_load_explicit(&area->control->requests[place].state,
+                                         memory_order_relaxed) != SMB_REQUEST_FREE)
+                        area->asked |= (uint8_t)(1u << place);
+}
+
+/* BeingRead -> Complete; or -> Free, if it was just being freed. */
+static void give_back_chunk(SmbArea *area, uint32_t page, uint32_t chunk) {
+        uint32_t state = atomic_load_explicit(&smb_page(area, page)->state, memory_order_acquire);
+        SmbChunk at;
+
+        if (!locate_chunk(area, page, chunk, state, &at) ||
+            smb_state_chunk(state, chunk) != SMB_CHUNK_BEING_READ)
+                return;
+        load_header(&at);
+        if (at.writer_id == 0)
+                smb_release_chunk(area, &at);
+        else
+                (void)move_chunk(
+                        area, page, chunk, SMB_CHUNK_BEING_READ, SMB_CHUNK_COMPLETE, &state);
+}
+
+void smb_area_find(SmbArea *ret, void *memory, size_t pages_bytes, uint32_t page_bytes) {
+        uint32_t n_pages;
+
+        smb_area_create(ret, memory, pages_bytes, page_bytes);
+        find_head(ret);
+        find_requests(ret);
+        n_pages = smb_n_used_pages(ret);
+        for (uint32_t page = 0; page < n_pages; page++)
+                for (uint32_t chunk = 0; chunk < smb_page_chunks(ret, page); chunk++)
+                        give_back_chunk(ret, page, chunk);
+        /* A commit may have left the ring whose chunk was not taken. */
+        atomic_store(&ret->control->rescan, 1);
+        smb_wake(ret);
 }

@@ -265,7 +265,23 @@ void sequence_table_forgive(SequenceTable *table) {
 /* Above all numbers of producers; each time it happens to a buffer, those of the last time stay apart. */
 #define GENERATION (UINT64_C(1) << 40)
 
-int sequence_table_retire(SequenceTable *table) {
+static bool sequence_stays(const Sequence *sequence, const uint64_t *staying, size_t n_staying) {
+        for (size_t i = 0; i < n_staying; i++)
+                if (sequence->origin.producer_id == staying[i])
+                        return true;
+        return false;
+}
+
+/* One that stays may have been marked as gone by a process that left in order. */
+static void sequence_retire(Sequence *sequence, uint64_t generation, bool stays) {
+        sequence->is_gone = !stays;
+        if (stays)
+                return;
+        if (sequence->origin.producer_id < GENERATION)
+                sequence->origin.producer_id += (generation + 1) * GENERATION;
+}
+
+int sequence_table_retire(SequenceTable *table, const uint64_t *staying, size_t n_staying) {
         uint64_t generation = 0;
 
         for (size_t i = 0; i < table->n_allocated; i++)
@@ -273,9 +289,10 @@ int sequence_table_retire(SequenceTable *table) {
                         generation = MAX(generation,
                                          table->sequences[i]->origin.producer_id / GENERATION);
         for (size_t i = 0; i < table->n_allocated; i++)
-                if (table->sequences[i] && table->sequences[i]->origin.producer_id < GENERATION)
-                        table->sequences[i]->origin.producer_id += (generation + 1) * GENERATION;
-        sequence_table_all_gone(table);
+                if (table->sequences[i])
+                        sequence_retire(table->sequences[i],
+                                        generation,
+                                        sequence_stays(table->sequences[i], staying, n_staying));
         return table->n_allocated == 0 ? 0 : sequence_table_resize(table, table->n_allocated);
 }
 

@@ -534,8 +534,8 @@ void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id) {
         sequence_table_producer_gone(&buffer->sequences, producer_id);
 }
 
-int trace_buffer_retire_producers(TraceBuffer *buffer) {
-        return sequence_table_retire(&buffer->sequences);
+int trace_buffer_retire_producers(TraceBuffer *buffer, const uint64_t *staying, size_t n_staying) {
+        return sequence_table_retire(&buffer->sequences, staying, n_staying);
 }
 
 uint64_t trace_buffer_number_before(uint64_t producer_id) {

@@ -226,9 +226,9 @@ int trace_buffer_patch(TraceBuffer *buffer,
 /* Nothing more will come from this producer: its sequences no longer wait for what is missing. */
 void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
 
-/* Of an adopted buffer: all who wrote to it are gone, and their numbers may be those of others from now on. 0 or
- * -ENOMEM. */
-int trace_buffer_retire_producers(TraceBuffer *buffer);
+/* Of an adopted buffer: all who wrote to it are gone, and their numbers may be those of others from now on; but for
+ * those that stay. 0 or -ENOMEM. */
+int trace_buffer_retire_producers(TraceBuffer *buffer, const uint64_t *staying, size_t n_staying);
 /* The number that a producer had before it was retired, if it was. */
 uint64_t trace_buffer_number_before(uint64_t producer_id);
 

@@ -70,6 +70,7 @@ Service *service_free(Service *service) {
         list_for_each (recent, &service->recent, link)
                 recent_free(recent);
         self_trace_free(service->self);
+        free(service->former_producers);
         service_free_descriptors(service);
         for (size_t i = 0; i < service->n_activatables; i++) {
                 free(service->activatables[i].name);

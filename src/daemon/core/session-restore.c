@@ -12,6 +12,7 @@
 #include "core/life/session-past.h"
 #include "core/life/session-progress.h"
 #include "core/life/settle.h"
+#include "core/model/policy.h"
 #include "core/model/session-notes.h"
 #include "core/model/session.h"
 #include "core/requests/session-match.h"
@@ -35,10 +36,32 @@ static int session_make_again(Session *session,
         return r ? r : session_add_filter(session, config->pb);
 }
 
-/* Those who wrote are strangers now: who comes back is another producer to this service. */
-static void session_retire_producers(Session *session) {
-        for (size_t i = 0; i < session->n_buffers; i++)
-                trace_buffer_retire_producers(session->buffers[i].buffer);
+/* What those of the system may write no other may. What each of them had declared is not known. */
+static int session_trust_system(Session *session, const TraceBuffer *buffer) {
+        WriterCursor cursor = {};
+        WriterStats writer;
+        int r = 0;
+
+        while (r == 0 && trace_buffer_next_writer(buffer, &cursor, &writer))
+                if (policy_is_system_producer(&session->service->info, &writer.origin.identity))
+                        r = session_rules_add(&session->reader.rules,
+                                              writer.origin.producer_id,
+                                              packet_rules_default(true));
+        return r;
+}
+
+/* Those who wrote are strangers now, but for those whose memory is there. */
+static int session_retire_producers(Session *session, const SessionFormer *former) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < session->n_buffers; i++) {
+                TraceBuffer *buffer = session->buffers[i].buffer;
+
+                r = trace_buffer_retire_producers(buffer, former->producers, former->n_producers);
+                if (r == 0)
+                        r = session_trust_system(session, buffer);
+        }
+        return r;
 }
 
 /* Deadlines that a trigger has set are where they were. */
@@ -161,8 +184,9 @@ int session_restore(Session **ret,
         memcpy(session->uuid, former->uuid, sizeof(session->uuid));
         session_register_as(session, former->id);
         session->config = config;
-        session_retire_producers(session);
-        r = session_take_sequences(session, &past);
+        r = session_retire_producers(session, former);
+        if (r == 0)
+                r = session_take_sequences(session, &past);
         if (r == 0)
                 r = session_change_again(session, &past, now);
         if (r < 0) {

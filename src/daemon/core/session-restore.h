@@ -6,7 +6,7 @@
  *
  * It goes on in the state that it was in, under its number and its uuid: it waits for its start, records, or can be
  * read. What was due meanwhile is due at once. Producers come back by registering, as they do to any service that has
- * started.
+ * started; those whose memory was kept go on in it (core/producer-restore.h).
  */
 
 #include "core/life/session-make.h"
@@ -24,6 +24,8 @@ typedef struct SessionFormer {
                 n_packets_out; /* that have come out of the buffers to where they are written; of one with an output */
         const void *past; /* as session_put_past() has written it; empty: it was recording */
         size_t n_past;
+        const uint64_t *producers; /* that are to be restored: see producer-restore.h */
+        size_t n_producers;
 } SessionFormer;
 
 /* Nobody has registered yet, and no other session has the number. Takes the config over on success only. As

@@ -347,7 +347,7 @@ script_play_step(TraceBuffer *buffer, TraceBuffer **held, const Script *script, 
                 trace_buffer_producer_gone(buffer, SCRIPT_PRODUCER);
                 break;
         case STEP_RETIRE:
-                ck_assert_int_eq(trace_buffer_retire_producers(buffer), 0);
+                ck_assert_int_eq(trace_buffer_retire_producers(buffer, NULL, 0), 0);
                 break;
         case STEP_STAT:
                 memcpy(&value,

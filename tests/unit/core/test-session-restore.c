@@ -617,6 +617,42 @@ START_TEST(test_time_that_the_machine_sleeps_does_not_count_for_the_rest) {
 }
 END_TEST
 
+/* What only the system's producers may write, and what had been written before, is still known as theirs. */
+START_TEST(test_packets_of_the_system_stay) {
+        static const uint8_t packet[] = { 7 << 3 | 2, 0 }; /* sys_stats, which is empty */
+        const SessionOptions options = { .owner = { .uid = 0 },
+                                         .scope = SESSION_SCOPE_SYSTEM,
+                                         .detached = true,
+                                         .is_kept = true };
+        FakeProducer *producer;
+        FakeConsumer *consumer;
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+        SmbWriter *writer;
+        Bytes trace;
+
+        fixture_init(&f);
+        producer = fixture_connect_producer(&f, 991, "probes", "track_event");
+        consumer = fixture_start_session_with(&f, &options, RECORDER);
+        fixture_settle(&f);
+        writer = fake_writer_new(producer, fake_instance(producer, "track_event"));
+        fake_write_bytes(writer, packet, sizeof(packet));
+        smb_writer_flush(writer);
+        fake_ring(producer);
+        fixture_advance(&f, 1 * S);
+        free(writer);
+        former = leave(consumer, &buffer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        trace = read_session(session);
+        ck_assert_uint_eq(trace_count(&trace, 7), 1);
+        bytes_deinit(&trace);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-restore",
           test_session_goes_on_with_what_it_has_recorded,
           test_duration_counts_while_there_is_no_service,
@@ -631,6 +667,7 @@ TEST_MAIN("session-restore",
           test_sequences_of_those_who_come_back_have_other_numbers,
           test_session_that_is_detached_later_is_moved_into_files_and_goes_on,
           test_what_was_noted_before_is_noted_still,
+          test_packets_of_the_system_stay,
           test_past_that_is_none_is_refused_and_the_files_stay,
           test_files_that_are_no_buffer_are_refused_and_stay,
           test_number_that_is_taken_is_refused,

@@ -27,21 +27,24 @@ static size_t producer_collect_clears(const Producer *producer, uint64_t *instan
         return n;
 }
 
-/* One that loses all the time, or says so, is asked every SESSION_CLEAR_GAP_NS. */
-void producer_look_for_losses(Producer *producer, uint64_t now) {
-        _cleanup_(freep) uint64_t *instances = NULL;
-        uint64_t n_dropped = producer_n_dropped(producer);
-        size_t n;
+void producer_ask_clears(Producer *producer, uint64_t now) {
+        const size_t n = producer_collect_clears(producer, NULL);
+        _cleanup_(freep) uint64_t *instances = calloc(n + 1, sizeof(*instances));
 
-        if (n_dropped == producer->losses.n_seen ||
-            now < producer->losses.cleared_at + SESSION_CLEAR_GAP_NS)
-                return;
-        producer->losses.n_seen = n_dropped;
-        n = producer_collect_clears(producer, NULL);
-        instances = calloc(n + 1, sizeof(*instances));
         if (n == 0 || !instances)
                 return;
         producer->losses.cleared_at = now;
         producer_collect_clears(producer, instances);
         producer->ops->clear_incremental_state(producer->peer, instances, n);
+}
+
+/* One that loses all the time, or says so, is asked every SESSION_CLEAR_GAP_NS. */
+void producer_look_for_losses(Producer *producer, uint64_t now) {
+        uint64_t n_dropped = producer_n_dropped(producer);
+
+        if (n_dropped == producer->losses.n_seen ||
+            now < producer->losses.cleared_at + SESSION_CLEAR_GAP_NS)
+                return;
+        producer->losses.n_seen = n_dropped;
+        producer_ask_clears(producer, now);
 }

@@ -30,6 +30,7 @@ enum {
         PAST_CHANGE,
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
+        PAST_BUFFER_ID, /* of each, in their order */
         PAST_READ_ON = 32, /* those behind it are of the read-out */
         PAST_SEQUENCES,
         PAST_SAID_PREAMBLE,
@@ -186,6 +187,8 @@ int session_put_past(const Session *session, Bytes *out) {
         r = put_reader(&writer, session);
         if (r < 0)
                 return r;
+        for (size_t i = 0; i < session->n_buffers; i++)
+                wire_put_uint(&writer, PAST_BUFFER_ID, session->buffers[i].id);
         put_triggers(&writer, session);
         list_for_each (note, &session->notes, link)
                 put_note(&writer, note);
@@ -402,6 +405,14 @@ static void session_take_reader(Session *session, SessionPast *past, const WireF
         }
 }
 
+/* By these ids the writers of programs that go on know the buffers. */
+static void session_take_buffer_id(Session *session, SessionPast *past, uint64_t id) {
+        if (past->n_buffer_ids < session->n_buffers && id <= UINT16_MAX)
+                service_reclaim_buffer_id(
+                        session->service, &session->buffers[past->n_buffer_ids], (uint16_t)id);
+        past->n_buffer_ids++;
+}
+
 static int session_take_field(Session *session, SessionPast *past, const WireField *field) {
         if (field->number > PAST_READ_ON) {
                 session_take_reader(session, past, field);
@@ -451,6 +462,9 @@ static int session_take_field(Session *session, SessionPast *past, const WireFie
                 return 0;
         case PAST_SAID_ALL_STARTED:
                 session->said_all_started = field->value > 0;
+                return 0;
+        case PAST_BUFFER_ID:
+                session_take_buffer_id(session, past, field->value);
                 return 0;
         default:
                 return 0;

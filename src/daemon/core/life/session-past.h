@@ -24,6 +24,7 @@ typedef struct SessionPast {
         size_t n_change;
         const uint8_t *sequences; /* likewise: see session_take_sequences() */
         size_t n_sequences;
+        size_t n_buffer_ids;
 } SessionPast;
 
 /* Another number whenever session_put_past() would say something else. */

@@ -51,12 +51,20 @@ size_t producer_memory_bytes(const Producer *producer) {
         return producer->has_memory ? producer->area.n_bytes : 0;
 }
 
+uint32_t producer_page_bytes(const Producer *producer) {
+        return producer->has_memory ? producer->area.page_bytes : 0;
+}
+
 size_t producer_n_sources(const Producer *producer) {
         return producer->n_sources;
 }
 
 const char *producer_source_name(const Producer *producer, size_t i) {
         return producer->sources[i]->name;
+}
+
+bool producer_source_is_restored(const Producer *producer, size_t i) {
+        return producer->sources[i]->is_restored;
 }
 
 const void *producer_source_descriptor(const Producer *producer, size_t i, size_t *ret_n) {

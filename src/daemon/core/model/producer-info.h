@@ -58,8 +58,11 @@ const char *producer_name(const Producer *producer);
 const Identity *producer_identity(const Producer *producer);
 const char *producer_version(const Producer *producer); /* or "" */
 size_t producer_memory_bytes(const Producer *producer);
+uint32_t producer_page_bytes(const Producer *producer);
 size_t producer_n_sources(const Producer *producer);
 const char *producer_source_name(const Producer *producer, size_t i);
+/* Whether only the process before has heard of it. */
+bool producer_source_is_restored(const Producer *producer, size_t i);
 /* As it was registered; NULL without one. */
 const void *producer_source_descriptor(const Producer *producer, size_t i, size_t *ret_n);
 const char *const *producer_source_categories(const Producer *producer, size_t i); /* or NULL */

@@ -23,7 +23,8 @@ typedef struct ProducerSource {
         char **categories; /* NULL-terminated, or NULL */
         char *unavailable; /* why it cannot record, or NULL */
         bool no_flush;
-        bool clears_state;            /* wants ClearIncrementalState */
+        bool is_restored;  /* of the process before: its producer has not offered it again yet */
+        bool clears_state; /* wants ClearIncrementalState */
         bool tells_start, tells_stop; /* answers these requests, so sessions wait for it */
         PacketRules rules;            /* what its packets may be about */
         Charge charge;                /* descriptor and category bytes */

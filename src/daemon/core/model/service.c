@@ -40,10 +40,33 @@ uint64_t service_new_session_id(Service *service, uid_t uid) {
         return id;
 }
 
+static bool producer_id_is_former(const Service *service, uint64_t id) {
+        for (size_t i = 0; i < service->n_former_producers; i++)
+                if (service->former_producers[i] == id)
+                        return true;
+        return false;
+}
+
 uint64_t service_new_producer_id(Service *service, uid_t uid) {
-        return uid == service->info.uid ? ++service->last_own_producer
-                                        : (UINT64_C(1) << PRODUCER_NUMBER_BITS) +
-                                                  numbers_next(&service->producer_numbers);
+        uint64_t id;
+
+        do
+                id = uid == service->info.uid ? ++service->last_own_producer
+                                              : (UINT64_C(1) << PRODUCER_NUMBER_BITS) +
+                                                        numbers_next(&service->producer_numbers);
+        while (producer_id_is_former(service, id));
+        return id;
+}
+
+int service_reserve_producer_id(Service *service, uint64_t id) {
+        uint64_t *grown = reallocarray(
+                service->former_producers, service->n_former_producers + 1, sizeof(*grown));
+
+        if (!grown)
+                return -ENOMEM;
+        service->former_producers = grown;
+        service->former_producers[service->n_former_producers++] = id;
+        return 0;
 }
 
 uid_t service_user_of(const Service *service, const Identity *identity) {
@@ -152,6 +175,14 @@ void service_release_buffer_id(Service *service, uint16_t id) {
         service->buffers[id]->session->census->n[CENSUS_BUFFERS]--;
         service->buffers[id] = NULL;
         service->n_buffers--;
+}
+
+void service_reclaim_buffer_id(Service *service, SessionBuffer *buffer, uint16_t id) {
+        if (id == 0 || service->buffers[id])
+                return;
+        service->buffers[buffer->id] = NULL;
+        service->buffers[id] = buffer;
+        buffer->id = id;
 }
 
 SessionBuffer *service_find_buffer(Service *service, uint16_t id) {

@@ -44,6 +44,8 @@ struct Service {
         size_t n_sessions, n_producers, n_buffers;
         Numbers session_numbers, producer_numbers, buffer_numbers;
         uint64_t last_own_session, last_own_producer; /* of the service's own user */
+        uint64_t *former_producers; /* ids of the process before, which stand in buffers */
+        size_t n_former_producers;
         uint64_t last_flush_id, n_producers_ever,
                 n_sessions_ever; /* of all users; nobody is told */
         uint64_t last_round;
@@ -67,6 +69,8 @@ uint64_t service_note_now(Service *service, uint64_t now);
 void service_init_numbers(Service *service);
 uint64_t service_new_session_id(Service *service, uid_t uid);
 uint64_t service_new_producer_id(Service *service, uid_t uid);
+/* That id is a producer's of the process before, and is given to no other. 0 or -ENOMEM. */
+int service_reserve_producer_id(Service *service, uint64_t id);
 
 uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what);
 
@@ -74,6 +78,8 @@ uint64_t service_count_visible(const Service *service, const Identity *viewer, C
  * writes to a freed one does not land in another session's. */
 uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer);
 void service_release_buffer_id(Service *service, uint16_t id);
+/* The id that the buffer had in the process before, unless another has it. */
+void service_reclaim_buffer_id(Service *service, SessionBuffer *buffer, uint16_t id);
 SessionBuffer *service_find_buffer(Service *service, uint16_t id);
 
 /* The number of an activatable producer that offers the source; -1 for none. */

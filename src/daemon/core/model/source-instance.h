@@ -35,6 +35,7 @@ struct SourceInstance {
         uid_t user;              /* of the producer */
         char *why;               /* why it failed, or NULL */
         unsigned n_notes;        /* in the session's */
+        bool is_restored;        /* of the process before: its program has it already */
         bool is_cut_short;       /* its producer left while the session recorded */
         bool is_suspended;       /* its producer is, as far as we know */
         bool missed_end;         /* did not answer the session's last flush, or its stop */

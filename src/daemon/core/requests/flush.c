@@ -63,6 +63,24 @@ static int flush_ask(Flush *flush, uint64_t flags) {
         return 0;
 }
 
+void flush_ask_again(const Flush *flush, Producer *producer) {
+        _cleanup_(freep) uint64_t *instances = NULL;
+
+        for (size_t i = 0; i < flush->n_slots; i++) {
+                if (flush->slots[i].producer != producer)
+                        continue;
+                instances = calloc(flush->session->n_instances + 1, sizeof(*instances));
+                if (!instances) /* it has a deadline */
+                        return;
+                producer->ops->flush(producer->peer,
+                                     flush->slots[i].request,
+                                     instances,
+                                     flush_collect(flush, producer, instances),
+                                     0);
+                return;
+        }
+}
+
 int flush_new_group(Flush **ret,
                     Session *session,
                     FlushGroup group,

@@ -34,6 +34,9 @@ int flush_new_group(Flush **ret,
                     SessionFlushDone done,
                     void *userdata);
 
+/* The producer was away, and may not have heard. */
+void flush_ask_again(const Flush *flush, Producer *producer);
+
 /* Everybody has answered, or it is overdue: flush_complete(), which takes what there is, replies and frees. */
 bool flush_is_due(const Flush *flush, uint64_t now);
 void flush_complete(Flush *flush);

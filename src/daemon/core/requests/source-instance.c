@@ -51,21 +51,10 @@ int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         return bytes_writer_finish(&writer, ret);
 }
 
-/* A producer without shared memory cannot take part. The session notes that and goes on without it. */
-static int instance_setup(SourceInstance *instance) {
+static int instance_ask_setup(const SourceInstance *instance) {
         _cleanup_(bytes_deinit) Bytes config = {};
         Producer *producer = instance->producer;
         int r;
-
-        r = producer_setup_memory(producer, instance->session->config->pb);
-        if (r) {
-                instance_stopped(instance,
-                                 r > 0 ? N_("this user's programs have reached the limit of shared "
-                                            "memory, SERVICE_MEMORY_BYTES_PER_USER_MAX")
-                                       : strerror(-r));
-                return 0;
-        }
-        instance->dropped_before = producer_n_dropped(producer);
 
         r = instance_encode_config(instance, &config);
         if (r < 0)
@@ -78,11 +67,29 @@ static int instance_setup(SourceInstance *instance) {
         return 0;
 }
 
-int instance_new(SourceInstance **ret,
-                 Session *session,
-                 SessionSource *source,
-                 Producer *producer,
-                 ProducerSource *offered) {
+/* A producer without shared memory cannot take part. The session notes that and goes on without it. */
+static int instance_setup(SourceInstance *instance) {
+        Producer *producer = instance->producer;
+        int r;
+
+        r = producer_setup_memory(producer, instance->session->config->pb);
+        if (r) {
+                instance_stopped(instance,
+                                 r > 0 ? N_("this user's programs have reached the limit of shared "
+                                            "memory, SERVICE_MEMORY_BYTES_PER_USER_MAX")
+                                       : strerror(-r));
+                return 0;
+        }
+        instance->dropped_before = producer_n_dropped(producer);
+        return instance_ask_setup(instance);
+}
+
+static int instance_make(SourceInstance **ret,
+                         Session *session,
+                         SessionSource *source,
+                         Producer *producer,
+                         ProducerSource *offered,
+                         uint64_t id) {
         _cleanup_(instance_freep) SourceInstance *instance = NULL;
         int r;
 
@@ -92,7 +99,7 @@ int instance_new(SourceInstance **ret,
         list_init(&instance->session_link);
         list_init(&instance->producer_link);
         list_init(&instance->changed_link);
-        instance->id = ++producer->last_instance_id;
+        instance->id = id;
         instance->session = session;
         instance->source = source;
         instance->buffer = source->buffer;
@@ -114,11 +121,49 @@ int instance_new(SourceInstance **ret,
         session->n_instances++;
         source->n_instances++;
         instance_count(instance, 1);
-        r = instance_setup(instance);
+        *ret = TAKE(instance);
+        return 0;
+}
+
+int instance_new(SourceInstance **ret,
+                 Session *session,
+                 SessionSource *source,
+                 Producer *producer,
+                 ProducerSource *offered) {
+        _cleanup_(instance_freep) SourceInstance *instance = NULL;
+        int r;
+
+        r = instance_make(
+                &instance, session, source, producer, offered, ++producer->last_instance_id);
+        if (r == 0)
+                r = instance_setup(instance);
         if (r < 0)
                 return r;
-
         *ret = TAKE(instance);
+        return 0;
+}
+
+int instance_restore(Session *session,
+                     SessionSource *source,
+                     Producer *producer,
+                     ProducerSource *offered,
+                     uint64_t id,
+                     InstanceState state,
+                     uint64_t dropped_before) {
+        SourceInstance *instance;
+        int r;
+
+        r = instance_make(&instance, session, source, producer, offered, id);
+        if (r < 0)
+                return r;
+        instance->is_restored = true;
+        instance->dropped_before = dropped_before;
+        source->awaited = -1;
+        /* One after the other, as each has its predecessors. */
+        for (unsigned next = INSTANCE_CONFIGURED + 1; next <= state; next++)
+                instance_enter(instance, (InstanceState)next);
+        if (state == INSTANCE_CONFIGURED && session_is_running(session))
+                instance_start(instance);
         return 0;
 }
 
@@ -214,6 +259,20 @@ void instance_stop(SourceInstance *instance) {
         producer_drain(instance->producer);
         producer_scan(instance->producer, instance->session);
         instance_stopped(instance, NULL);
+}
+
+void instance_ask_again(SourceInstance *instance) {
+        const Producer *producer = instance->producer;
+
+        if (!instance->is_restored && instance_ask_setup(instance) < 0) {
+                instance_stopped(instance, strerror(ENOMEM));
+                return;
+        }
+        if (instance->state == INSTANCE_STARTING ||
+            (instance->state == INSTANCE_STARTED && !instance->is_restored))
+                producer->ops->start_source(producer->peer, instance->id);
+        else if (instance->state == INSTANCE_STOPPING)
+                producer->ops->stop_source(producer->peer, instance->id);
 }
 
 void instance_stopped(SourceInstance *instance, const char *why) {

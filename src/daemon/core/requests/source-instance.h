@@ -5,7 +5,7 @@
  * Asking for setup, start and stop of an instance; model/source-instance.h is its state.
  */
 
-#include "core/model/peer.h"
+#include "core/model/session-info.h"
 #include "shared/bytes.h"
 #include "shared/macro.h"
 
@@ -20,6 +20,15 @@ int instance_new(SourceInstance **ret,
                  SessionSource *source,
                  Producer *producer,
                  ProducerSource *offered);
+/* One that its program was told of by the process before, in that state. Only an error leaves nothing of it. 0 or
+ * -ENOMEM. */
+int instance_restore(Session *session,
+                     SessionSource *source,
+                     Producer *producer,
+                     ProducerSource *offered,
+                     uint64_t id,
+                     InstanceState state,
+                     uint64_t dropped_before);
 SourceInstance *instance_free(SourceInstance *instance);
 DEFINE_CLEANUP(SourceInstance *, instance_free)
 
@@ -28,6 +37,9 @@ int instance_encode_config(const SourceInstance *instance, Bytes *ret);
 
 void instance_start(SourceInstance *instance);
 void instance_stop(SourceInstance *instance);
+
+/* Its producer was away, and may not have heard what it was asked. */
+void instance_ask_again(SourceInstance *instance);
 
 /* Over: by acknowledgement (why NULL) or for a reason. Leaves the producer. */
 void instance_stopped(SourceInstance *instance, const char *why);
