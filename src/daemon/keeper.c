@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -24,7 +25,6 @@
 static_assert(KEPT_OWNER_MAX == BUS_OWNER_NAME_MAX, "all of it is kept");
 static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
-#define KEEPER_NAME_BYTES               64
 #define KEEPER_DESCRIPTORS_MAX          1024 /* FileDescriptorStoreMax= */
 #define KEEPER_DESCRIPTORS_PER_USER_MAX 256
 #define KEEPER_STEP_BYTES               (4u << 20) /* copied in a turn of the main loop */
@@ -53,34 +53,13 @@ typedef struct Found {
         FormerBuffer buffers[SESSION_BUFFERS_MAX];
 } Found;
 
-static void name_of(char ret[static KEEPER_NAME_BYTES], uint64_t id, char what, size_t i) {
-        snprintf(ret, KEEPER_NAME_BYTES, KEEPER_NAME_PREFIX "%" PRIu64 "-%c%zu", id, what, i);
-}
-
-static int store(int fd, uint64_t id, char what, size_t i) {
-        char name[KEEPER_NAME_BYTES], text[KEEPER_NAME_BYTES + 32];
-        const int fds[] = { fd };
-
-        name_of(name, id, what, i);
-        /* systemd is not to look at it, and so not to ask a file system of a user's. */
-        snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
-        return sd_pid_notify_with_fds(0, false, text, fds, 1);
-}
-
-static void forget(uint64_t id, char what, size_t i) {
-        char name[KEEPER_NAME_BYTES];
-
-        name_of(name, id, what, i);
-        sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
-}
-
 static void forget_all(uint64_t id, size_t n_buffers) {
-        forget(id, 'c', 0);
-        forget(id, 'o', 0);
-        forget(id, 'b', 0);
+        kept_store_drop(id, KEPT_STORE_SESSION, 0);
+        kept_store_drop(id, KEPT_STORE_OUTPUT, 0);
+        kept_store_drop(id, KEPT_STORE_OUTBOX, 0);
         for (size_t i = 0; i < n_buffers; i++) {
-                forget(id, 'i', i);
-                forget(id, 's', i);
+                kept_store_drop(id, KEPT_STORE_INDEX, i);
+                kept_store_drop(id, KEPT_STORE_SEGMENTS, i);
         }
 }
 
@@ -168,9 +147,9 @@ static int kept_store_buffers(const Kept *kept, const Session *session) {
 
                 if (!session_buffer_files(session, i, &index_fd, &segments_fd))
                         return -EINVAL;
-                r = store(index_fd, kept->id, 'i', i);
+                r = kept_store_put(index_fd, kept->id, KEPT_STORE_INDEX, i);
                 if (r > 0)
-                        r = store(segments_fd, kept->id, 's', i);
+                        r = kept_store_put(segments_fd, kept->id, KEPT_STORE_SEGMENTS, i);
         }
         return r;
 }
@@ -181,10 +160,10 @@ static int kept_store(const Kept *kept, const Session *session, const KeptOutput
 
         r = kept_store_buffers(kept, session);
         if (r > 0 && output->fd >= 0)
-                r = store(output->fd, kept->id, 'o', 0);
+                r = kept_store_put(output->fd, kept->id, KEPT_STORE_OUTPUT, 0);
         if (r > 0 && output->fd >= 0)
-                r = store(output->outbox_fd, kept->id, 'b', 0);
-        return r > 0 ? store(kept->state.fd, kept->id, 'c', 0) : r;
+                r = kept_store_put(output->outbox_fd, kept->id, KEPT_STORE_OUTBOX, 0);
+        return r > 0 ? kept_store_put(kept->state.fd, kept->id, KEPT_STORE_SESSION, 0) : r;
 }
 
 /* systemd closes what is too much, so nobody is to take all of it. */
@@ -272,7 +251,8 @@ static bool kept_is_over(const Kept *kept, const BusSession *object) {
         return kept->is_pipe && object->owned.is_finished;
 }
 
-static void keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
+/* Returns another number when something has changed. */
+static uint64_t keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
         Kept *kept = keeper_find(keeper, session_id(object->owned.session));
         KeptOutput output;
 
@@ -284,12 +264,12 @@ static void keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
                         fd_close(output.fd);
                 }
                 if (r < 0)
-                        return;
+                        return 0;
         }
         if (kept_is_over(kept, object)) {
                 object->owned.is_kept = false;
                 object->owned.cannot_be_kept = true;
-                return;
+                return 0;
         }
         if (kept->has_spare && find_output(object, &output)) {
                 kept->has_spare = false;
@@ -300,6 +280,7 @@ static void keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
         kept_state_set_alive(&kept->state, now);
         if (now - keeper->began_at > KEEPER_SOUND_NS)
                 kept_state_succeed(&kept->state);
+        return kept->id ^ kept->revision;
 }
 
 /* One session in a turn: others have theirs in between. */
@@ -312,8 +293,17 @@ static void keeper_move(Keeper *keeper, const BusSession *object) {
         keeper->has_more = session_awaits_keeping(session);
 }
 
+/* Whatever was taken has not killed it. */
+static void keeper_note_sound(Keeper *keeper, uint64_t now) {
+        if (keeper->is_sound || now - keeper->began_at <= KEEPER_SOUND_NS)
+                return;
+        keeper->is_sound = true;
+        kept_producers_succeed(&keeper->producers);
+}
+
 void keeper_settle(Keeper *keeper, uint64_t now) {
         BusSession *object;
+        uint64_t state = 1;
         Kept *kept;
 
         if (!keeper->bus)
@@ -324,8 +314,10 @@ void keeper_settle(Keeper *keeper, uint64_t now) {
                         continue;
                 keeper_move(keeper, object);
                 if (session_can_be_left(object->owned.session))
-                        keeper_see(keeper, object, now);
+                        state = state * 31 + keeper_see(keeper, object, now);
         }
+        kept_producers_settle(&keeper->producers, state);
+        keeper_note_sound(keeper, now);
         list_for_each (kept, &keeper->kept, link) {
                 if (!kept->is_seen) {
                         forget_all(kept->id, kept->n_buffers);
@@ -375,21 +367,39 @@ static Found *found_free(Found *found) {
         return NULL;
 }
 
-static void found_add(List *all, const char *name, int fd) {
+static int *found_place(Found *found, char what, unsigned i) {
+        switch (what) {
+        case KEPT_STORE_SESSION:
+                return &found->state_fd;
+        case KEPT_STORE_OUTPUT:
+                return &found->output_fd;
+        case KEPT_STORE_OUTBOX:
+                return &found->outbox_fd;
+        case KEPT_STORE_INDEX:
+                return &found->buffers[i].index_fd;
+        case KEPT_STORE_SEGMENTS:
+                return &found->buffers[i].segments_fd;
+        default:
+                return NULL;
+        }
+}
+
+static void found_add(Keeper *keeper, List *all, const char *name, int fd) {
         uint64_t id;
         unsigned i;
         char what;
         Found *found;
         int *place = NULL;
 
-        if (sscanf(name, KEEPER_NAME_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) == 3 &&
-            i < SESSION_BUFFERS_MAX && (found = found_get(all, id)))
-                place = what == 'c'   ? &found->state_fd
-                        : what == 'o' ? &found->output_fd
-                        : what == 'b' ? &found->outbox_fd
-                        : what == 'i' ? &found->buffers[i].index_fd
-                        : what == 's' ? &found->buffers[i].segments_fd
-                                      : NULL;
+        if (sscanf(name, KEPT_STORE_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) == 3 &&
+            i < SESSION_BUFFERS_MAX) {
+                if (what == KEPT_STORE_PRODUCER || what == KEPT_STORE_MEMORY) {
+                        kept_producers_add(&keeper->producers, id, what, fd);
+                        return;
+                }
+                found = found_get(all, id);
+                place = found ? found_place(found, what, i) : NULL;
+        }
         if (place && *place < 0)
                 *place = fd;
         else
@@ -496,6 +506,8 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .n_buffers = state.n_buffers,
                 .past = bytes + state.n_config,
                 .n_past = state.n_past,
+                .producers = keeper->producers.origins,
+                .n_producers = keeper->producers.n_origins,
         };
         kept->uid = state.uid;
         kept->n_buffers = state.n_buffers;
@@ -565,13 +577,17 @@ static void keeper_take(Keeper *keeper, Found *found) {
                   words_of(r));
 }
 
-static void keeper_find_all(List *all) {
+/* Copies, as the list is read once more, for the sockets: by listeners_init(), which closes these. */
+static void keeper_find_all(Keeper *keeper, List *all) {
         char **names = NULL;
         int n = sd_listen_fds_with_names(0, &names);
 
         for (int i = 0; i < n; i++) {
-                if (strncmp(names[i], KEEPER_NAME_PREFIX, strlen(KEEPER_NAME_PREFIX)) == 0)
-                        found_add(all, names[i], SD_LISTEN_FDS_START + i);
+                if (strncmp(names[i], KEPT_STORE_PREFIX, strlen(KEPT_STORE_PREFIX)) == 0)
+                        found_add(keeper,
+                                  all,
+                                  names[i],
+                                  fcntl(SD_LISTEN_FDS_START + i, F_DUPFD_CLOEXEC, 3));
                 free(names[i]);
         }
         free(names);
@@ -588,11 +604,14 @@ void keeper_init(Keeper *keeper, Bus *bus) {
         keeper->began_at = bus_now(bus);
         bus->keeps = true;
         list_init(&all);
-        keeper_find_all(&all);
+        kept_producers_init(&keeper->producers, bus);
+        keeper_find_all(keeper, &all);
+        kept_producers_prepare(&keeper->producers);
         while ((found = list_first(&all, Found, link))) {
                 keeper_take(keeper, found);
                 found_free(found);
         }
+        kept_producers_take(&keeper->producers);
         bus_find_owners(bus);
 }
 
@@ -603,6 +622,7 @@ void keeper_leave(Keeper *keeper) {
                 return;
         list_for_each (kept, &keeper->kept, link)
                 kept_state_succeed(&kept->state);
+        kept_producers_succeed(&keeper->producers);
 }
 
 void keeper_deinit(Keeper *keeper) {
@@ -612,5 +632,6 @@ void keeper_deinit(Keeper *keeper) {
                 return;
         while ((kept = list_first(&keeper->kept, Kept, link)))
                 kept_free(kept);
+        kept_producers_deinit(&keeper->producers);
         keeper->bus = NULL;
 }

@@ -4,20 +4,23 @@
 /*
  * Keeper: leaves sessions to the process that comes after this one, and takes them from the one before
  *
- * systemd keeps descriptors for a service that is gone (FileDescriptorStoreMax=). What is in there of a session are the
- * files of its buffers and its state, from its beginning until it is freed. They are named keep-ID-WHAT.
+ * systemd keeps descriptors for a service that is gone (FileDescriptorStoreMax=). What is in there of a session are
+ * the files of its buffers and its state, from its beginning until it is freed. The memory of the programs that write
+ * for it is there, too.
  */
 
 #include "bus/link/bus.h"
+#include "kept-producers.h"
+#include "kept-store.h"
 #include "shared/list.h"
-
-#define KEEPER_NAME_PREFIX "keep-"
 
 typedef struct Keeper {
         Bus *bus; /* NULL: nobody keeps anything for this process */
         List kept;
+        KeptProducers producers;
         uint64_t began_at;
         bool has_more; /* to do in the next turn */
+        bool is_sound; /* this process has lived for a while */
 } Keeper;
 
 /* Takes what the process before has left, before anybody is answered. */

@@ -9,7 +9,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include "keeper.h"
+#include "kept-store.h"
 #include "listen-address.h"
 #include "listeners.h"
 #include "shared/fd.h"
@@ -103,9 +103,9 @@ static void names_free(char **names) {
 }
 DEFINE_CLEANUP(char **, names_free)
 
-/* The keeper's: it has taken them. */
+/* The keeper's: it has copies. */
 static bool is_kept(const char *name) {
-        return name && strncmp(name, KEEPER_NAME_PREFIX, strlen(KEEPER_NAME_PREFIX)) == 0;
+        return name && strncmp(name, KEPT_STORE_PREFIX, strlen(KEPT_STORE_PREFIX)) == 0;
 }
 
 int listeners_init(Listeners *listeners, const ListenersOptions *options) {
@@ -120,7 +120,9 @@ int listeners_init(Listeners *listeners, const ListenersOptions *options) {
         if (n < 0)
                 return n;
         for (int i = 0; r >= 0 && i < n; i++)
-                if (!is_kept(names[i]))
+                if (is_kept(names[i]))
+                        fd_close(SD_LISTEN_FDS_START + i);
+                else
                         r = listeners_add(
                                 listeners, listener_kind(names[i]), SD_LISTEN_FDS_START + i, false);
         return r;

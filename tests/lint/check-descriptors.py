@@ -37,6 +37,7 @@ KERNEL = "answered by the kernel without the file system"
 AT_ONCE = "without waiting, of what the kernel itself knows: a socket or a pidfd"
 EMPTY = "sockets that nothing is left in, so that no descriptor of a peer goes with them"
 SEALED = "once the kernel has said that it is a sealed memfd"
+KEPT = "what systemd kept for the service, and that is memfds"
 FILE = "a file of the service's own or of /proc"
 
 # What a call must be passed for its reason to be true. Commands that lock, lease or notify ask the file's owner.
@@ -62,6 +63,12 @@ ALLOWED = {
     "buffer/trace-buffer-keep.c": {"fd_close": OWN},
     "buffer/segment-file.c": {"fd_close": OWN, "fd_closep": OWN},
     "bus/link/bell.c": {"send": DONTWAIT, "fd_closep": OWN},
+    "bus/producer/bus-return.c": {
+        "fd_closep": "a pidfd",
+        "fd_check_sealed_memfd": KEPT,
+        "fstat": KEPT,
+        "mmap": KEPT,
+    },
     "bus/permission/bus-ask.c": {"poll": AT_ONCE},
     "bus/link/bus-line.c": {"fd_closep": "the connection to the message bus, and the gate's pair"},
     "bus/producer/bus-producer.c": {"mmap": OWN, "fd_close": OWN, "fd_closep": OWN},
@@ -99,8 +106,10 @@ ALLOWED = {
     },
     "keeper.c": {
         "fd_close": "what systemd keeps: memfds, and outputs of which sink-kept.c says that nobody waits",
+        "fcntl": KERNEL,
         "fstat": "of an output of which sink-kept.c says so",
     },
+    "kept-producers.c": {"fd_close": KEPT},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": "sockets of its own: one to listen on, one to see whether somebody does"},
     "listeners.c": {"fcntl": LISTENED, "fd_close": LISTENED, "fd_closep": LISTENED},

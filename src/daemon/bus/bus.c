@@ -23,6 +23,7 @@
 #include "bus/producer/bus-activate.h"
 #include "bus/producer/bus-events.h"
 #include "bus/producer/bus-producer-object.h"
+#include "bus/producer/bus-return.h"
 #include "bus/producer/producer-call.h"
 #include "bus/session/bus-buffer.h"
 #include "bus/session/bus-session-object.h"
@@ -110,6 +111,7 @@ Bus *bus_free(Bus *bus) {
         turns_deinit(&bus->turns);
         bus_free_all_clients(&bus->gone);
         bus_free_all_clients(&bus->clients);
+        bus_away_end(bus);
         owned_sessions_deinit(&bus->sessions);
         assert(list_is_empty(&bus->producers));
         assert(list_is_empty(&bus->calls) && list_is_empty(&bus->parked) && bus->n_calls == 0);
@@ -296,6 +298,7 @@ uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
 
         deadline = MIN(deadline, bus_turns_deadline(bus, now));
         deadline = MIN(deadline, bus_parked_deadline(bus));
+        deadline = MIN(deadline, bus_away_deadline(bus));
         deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
         deadline = MIN(deadline, bus_owners_deadline(bus));
         return MIN(deadline, owned_sessions_deadline(&bus->sessions));
@@ -306,6 +309,7 @@ void bus_tick(Bus *bus, uint64_t now) {
 
         hub_tick(&bus->hub);
         bus_look_at_parked(bus, now);
+        bus_away_tick(bus, now);
         doorbells_tick(&bus->doorbells, now);
         if (bus->counters_due_at <= now) {
                 bus->counters_due_at = UINT64_MAX;

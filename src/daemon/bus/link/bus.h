@@ -103,6 +103,7 @@ struct Bus {
 
         OwnedSessions sessions; /* BusSession.owned */
         List producers;         /* BusProducer */
+        size_t n_away;          /* of these */
         List queries;           /* PolkitQuery */
         List activate_requests; /* ActivateRequest */
         List events_requests;   /* EventsRequest that wait for the probes */

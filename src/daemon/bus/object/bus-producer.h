@@ -23,17 +23,27 @@ typedef enum ProducerCallKind {
         _PRODUCER_CALL_N,
 } ProducerCallKind;
 
+#define BUS_PRODUCER_KEY_BYTES 16
+
 struct BusProducer {
         Bus *bus;
-        Client *client; /* NULL: it came by another transport, which owns the producer */
+        Client *client; /* NULL: it came by another transport, which owns the producer; or it is away */
         Producer *producer;
         char *path;
         bool is_announced;
         bool has_other_pids; /* in another pid namespace */
         ProducerHome home;
 
+        bool is_away; /* of the process before; its program has not come back to its memory yet */
+        uint64_t away_until;
+        sd_event_source
+                *end; /* of the program's process, while it is away; NULL: that cannot be seen */
+
         void *memory;
         size_t n_memory;
+        int memory_fd; /* for the process that comes after this one; -1: nobody keeps anything */
+        /* By which the program will prove to that process that the memory is its own: nobody else is told. */
+        uint8_t key[BUS_PRODUCER_KEY_BYTES];
         struct {
                 ProducerCallKind kind;
                 uint64_t id;

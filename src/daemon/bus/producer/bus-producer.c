@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "bus/link/bell.h"
@@ -58,6 +59,7 @@ static int producer_map(BusProducer *producer, int *ret_fd, size_t n_bytes) {
 static void producer_unmap(BusProducer *producer) {
         doorbell_close(&producer->doorbell);
         producer->bell = fd_close(producer->bell);
+        producer->memory_fd = fd_close(producer->memory_fd);
         if (producer->memory)
                 munmap(producer->memory, producer->n_memory);
         producer->memory = NULL;
@@ -81,6 +83,23 @@ static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
         return sd_bus_message_append(call, "{sv}", "task-link", "h", fd);
 }
 
+/* Only where somebody keeps the memory: a program must not wait for a service that will know nothing of it. */
+static int append_key(const BusProducer *producer, sd_bus_message *call) {
+        int r;
+
+        r = sd_bus_message_open_container(call, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", "key");
+        if (r >= 0)
+                r = sd_bus_message_open_container(call, 'v', "ay");
+        if (r >= 0)
+                r = sd_bus_message_append_array(call, 'y', producer->key, sizeof(producer->key));
+        if (r >= 0)
+                r = sd_bus_message_close_container(call);
+        return r < 0 ? r : sd_bus_message_close_container(call);
+}
+
+/* The container stays open. */
 static int append_setup_options(const BusProducer *producer,
                                 sd_bus_message *call,
                                 uint32_t page_bytes,
@@ -92,39 +111,60 @@ static int append_setup_options(const BusProducer *producer,
                 r = sd_bus_message_append(call, "{sv}", "page-size", "u", page_bytes);
         if (r >= 0)
                 r = sd_bus_message_append(call, "{sv}", "bell", "h", bell);
-        if (r >= 0)
-                r = append_task_link(producer, call);
-        return r < 0 ? r : sd_bus_message_close_container(call);
+        if (r >= 0 && producer->bus->keeps)
+                r = append_key(producer, call);
+        return r < 0 ? r : append_task_link(producer, call);
 }
 
-static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
+int bus_producer_new_setup(BusProducer *producer, uint32_t page_bytes, sd_bus_message **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        _cleanup_(fd_closep) int fd = -1, bell = -1;
-        BusProducer *producer = peer;
+        _cleanup_(fd_closep) int bell = -1;
         int r;
 
-        producer_unmap(producer); /* left over from an earlier attempt */
-        r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
-        if (r < 0)
-                return r;
         r = doorbell_open(&producer->doorbell, &producer->bus->doorbells, on_doorbell);
-        if (r < 0)
-                return r;
-        r = bell_open(&producer->bell, &bell);
-        if (r < 0)
-                return r;
-        smb_area_create(ret, producer->memory, pages_bytes, page_bytes);
-
-        r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(call, "hh", fd, producer->doorbell.fd);
+        if (r >= 0)
+                r = bell_open(&producer->bell, &bell);
+        if (r >= 0)
+                r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "hh", producer->memory_fd, producer->doorbell.fd);
         if (r >= 0)
                 r = append_setup_options(producer, call, page_bytes, bell);
         if (r < 0)
                 return r;
+        *ret = TAKE(call);
+        return 0;
+}
+
+static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        BusProducer *producer = peer;
+        int r;
+
+        if (producer->is_away)
+                return -EHOSTDOWN;
+        producer_unmap(producer); /* left over from an earlier attempt */
+        r = producer_map(producer, &producer->memory_fd, smb_native_bytes(pages_bytes, page_bytes));
+        if (r < 0)
+                return r;
+        smb_area_create(ret, producer->memory, pages_bytes, page_bytes);
+        if (producer->bus->keeps &&
+            getrandom(producer->key, sizeof(producer->key), 0) != sizeof(producer->key))
+                return -EAGAIN;
+        r = bus_producer_new_setup(producer, page_bytes, &call);
+        if (r >= 0)
+                r = sd_bus_message_close_container(call);
+        if (r < 0)
+                return r;
+        if (!producer->bus->keeps)
+                producer->memory_fd = fd_close(producer->memory_fd);
         producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, 0, TAKE(call));
         return 0;
+}
+
+/* What one that is away is not told, the core asks again when it returns. */
+static bool producer_is_reached(const BusProducer *producer) {
+        return !producer->is_away;
 }
 
 static void op_setup_source(void *peer,
@@ -136,6 +176,8 @@ static void op_setup_source(void *peer,
         BusProducer *producer = peer;
         int r;
 
+        if (!producer_is_reached(producer))
+                return;
         r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_SOURCE);
         if (r >= 0)
                 r = sd_bus_message_append(call, "ts", instance, name);
@@ -162,11 +204,15 @@ producer_call_instance(BusProducer *producer, ProducerCallKind kind, uint64_t in
 }
 
 static void op_start_source(void *peer, uint64_t instance) {
+        if (!producer_is_reached(peer))
+                return;
         if (!producer_call_joins_setup(peer, instance))
                 producer_call_instance(peer, PRODUCER_CALL_START_SOURCE, instance);
 }
 
 static void op_stop_source(void *peer, uint64_t instance) {
+        if (!producer_is_reached(peer))
+                return;
         if (producer_request(peer, PRODUCER_CALL_STOP_SOURCE, instance, &instance, 1) == 0)
                 return;
         producer_call_instance(peer, PRODUCER_CALL_STOP_SOURCE, instance);
@@ -181,6 +227,8 @@ static void op_flush(void *peer,
         BusProducer *producer = peer;
         int r;
 
+        if (!producer_is_reached(producer))
+                return;
         if (producer_request(producer, PRODUCER_CALL_FLUSH, flush_id, instances, n_instances) == 0)
                 return;
         r = producer_call_message(&call, producer, PRODUCER_CALL_FLUSH);
@@ -204,6 +252,8 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
         BusProducer *producer = peer;
         int r;
 
+        if (!producer_is_reached(producer))
+                return;
         if (producer_request(producer, PRODUCER_CALL_CLEAR_STATE, 0, instances, n_instances) == 0)
                 return;
         r = producer_call_message(&call, producer, PRODUCER_CALL_CLEAR_STATE);
@@ -220,7 +270,7 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
                               TAKE(call));
 }
 
-static const ProducerOps producer_ops = {
+const ProducerOps bus_producer_ops = {
         .setup_memory = op_setup_memory,
         .release_memory = op_release_memory,
         .setup_source = op_setup_source,
@@ -230,13 +280,13 @@ static const ProducerOps producer_ops = {
         .clear_incremental_state = op_clear_incremental_state,
 };
 
-static int producer_allocate(BusProducer **ret, Bus *bus) {
+int bus_producer_allocate(BusProducer **ret, Bus *bus) {
         BusProducer *producer = calloc(1, sizeof(*producer));
 
         if (!producer)
                 return -ENOMEM;
         producer->bus = bus;
-        producer->doorbell.fd = producer->bell = -1;
+        producer->doorbell.fd = producer->bell = producer->memory_fd = -1;
         list_init(&producer->calls);
         list_append(&bus->producers, &producer->link);
         bus->counts_changed = true;
@@ -244,7 +294,7 @@ static int producer_allocate(BusProducer **ret, Bus *bus) {
         return 0;
 }
 
-static int producer_name_path(BusProducer *producer) {
+int bus_producer_name_path(BusProducer *producer) {
         const uint64_t id = producer_id(producer->producer);
 
         return asprintf(&producer->path, TRACING_PRODUCER_PATH "/%" PRIu64, id) < 0 ? -ENOMEM : 0;
@@ -258,7 +308,7 @@ int bus_producer_new(BusProducer **ret,
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
         int r;
 
-        r = producer_allocate(&producer, client->bus);
+        r = bus_producer_allocate(&producer, client->bus);
         if (r < 0)
                 return r;
         producer->client = client;
@@ -267,10 +317,10 @@ int bus_producer_new(BusProducer **ret,
                          identity,
                          name,
                          options,
-                         &producer_ops,
+                         &bus_producer_ops,
                          producer);
         if (r == 0)
-                r = producer_name_path(producer);
+                r = bus_producer_name_path(producer);
         if (r)
                 return r;
         *ret = TAKE(producer);
@@ -281,11 +331,11 @@ int bus_producer_new_foreign(BusProducer **ret, Bus *bus, Producer *foreign) {
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
         int r;
 
-        r = producer_allocate(&producer, bus);
+        r = bus_producer_allocate(&producer, bus);
         if (r < 0)
                 return r;
         producer->producer = foreign;
-        r = producer_name_path(producer);
+        r = bus_producer_name_path(producer);
         if (r < 0)
                 return r;
         *ret = TAKE(producer);
@@ -301,8 +351,10 @@ BusProducer *bus_producer_free(BusProducer *producer) {
                 bus_emit_producer_removed(producer);
         if (producer->producer)
                 bus_source_withdraw_all(producer);
-        if (producer->client)
+        if (producer->client || producer->is_away)
                 producer_free(producer->producer); /* still reads the memory */
+        producer->bus->n_away -= producer->is_away;
+        sd_event_source_disable_unref(producer->end);
         producer_calls_drop(producer);
         producer_unmap(producer);
         producer_home_deinit(&producer->home);

@@ -15,6 +15,7 @@
 #include "bus/producer/bus-producer-object.h"
 #include "bus/producer/bus-producer.h"
 #include "bus/producer/bus-register.h"
+#include "bus/producer/bus-return.h"
 #include "gate/stand-in.h"
 #include "shared/pid-namespace.h"
 
@@ -35,6 +36,9 @@ typedef struct ProducerArguments {
         bool has_namespace;
         uint64_t namespace; /* 0: it does not know */
         int proof_fd;       /* the message's; -1: none */
+        /* Of the memory that it has, and which of its instances write there; the message's. NULL: it has none. */
+        const void *key, *instances;
+        size_t n_key, n_instances; /* bytes */
 } ProducerArguments;
 
 /* Reads one option; the caller's table has compared its name and signature. */
@@ -127,6 +131,19 @@ static int read_pid_proof(sd_bus_message *message, void *target) {
         return sd_bus_message_read(message, "h", &arguments->proof_fd);
 }
 
+static int read_memory_key(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        return sd_bus_message_read_array(message, 'y', &arguments->key, &arguments->n_key);
+}
+
+static int read_instances(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        return sd_bus_message_read_array(
+                message, 't', &arguments->instances, &arguments->n_instances);
+}
+
 /* clang-format off */
 static const OptionReader source_readers[] = {
         { "descriptor",    "ay", read_descriptor },
@@ -144,6 +161,8 @@ static const OptionReader producer_readers[] = {
         { "page-kb",          "u", read_page_kb },
         { "pid-namespace",    "t", read_pid_namespace },
         { "pid-proof",        "h", read_pid_proof },
+        { "memory-key",       "ay", read_memory_key },
+        { "instances",        "at", read_instances },
         {},
 };
 /* clang-format on */
@@ -267,11 +286,50 @@ static bool has_other_pids(const ProducerArguments *arguments) {
                own != arguments->namespace;
 }
 
+/* The producer is the one that was away, or a new one. */
+static int obtain_producer(BusProducer **ret,
+                           Client *client,
+                           const char *name,
+                           const ProducerArguments *arguments) {
+        const Identity identity = producer_identity_of(client, arguments);
+        BusProducer *away = bus_away_find(client->bus, &identity, arguments->key, arguments->n_key);
+        int r;
+
+        if (!away) {
+                bus_away_forget(client->bus, &identity);
+                return bus_producer_new(ret, client, &identity, name, &arguments->options);
+        }
+        r = bus_away_return(away, client);
+        if (r == 0)
+                *ret = away;
+        return r;
+}
+
+/* What it has offered again is another source by now. */
+static void withdraw_missing_sources(BusProducer *producer) {
+        for (size_t i = producer_n_sources(producer->producer); i > 0; i--) {
+                const char *name = producer_source_name(producer->producer, i - 1);
+
+                if (!producer_source_is_restored(producer->producer, i - 1))
+                        continue;
+                bus_source_withdraw(producer, name);
+                producer_remove_source(producer->producer, name, bus_now(producer->bus));
+        }
+}
+
+/* It goes on where it was, once all that it offers is known. */
+static void resume_producer(BusProducer *producer, const ProducerArguments *arguments) {
+        withdraw_missing_sources(producer);
+        producer_return(producer->producer,
+                        arguments->instances,
+                        arguments->n_instances / sizeof(uint64_t),
+                        bus_now(producer->bus));
+}
+
 int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
         ProducerArguments arguments = { .options = { .is_native = true }, .proof_fd = -1 };
         Bus *bus = userdata;
-        Identity identity;
         const char *name;
         int r;
 
@@ -286,8 +344,7 @@ int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus
         r = sd_bus_message_read(message, "s", &name);
         if (r < 0)
                 return r;
-        identity = producer_identity_of(bus->caller, &arguments);
-        r = bus_producer_new(&producer, bus->caller, &identity, name, &arguments.options);
+        r = obtain_producer(&producer, bus->caller, name, &arguments);
         if (r)
                 return bus_error_set_producer(error, name, r);
         producer->has_other_pids = has_other_pids(&arguments);
@@ -297,8 +354,11 @@ int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus
         r = sd_bus_reply_method_return(message, "o", producer->path);
         if (r < 0)
                 return r;
+        if (producer->is_announced)
+                resume_producer(producer, &arguments);
+        else
+                bus_emit_producer_added(producer);
         producer->is_announced = true;
-        bus_emit_producer_added(producer);
         bus->caller->producer = TAKE(producer);
         return 1;
 }
