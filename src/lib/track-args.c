@@ -7,6 +7,7 @@
 
 #include "lib/track-args.h"
 #include "shared/macro.h"
+#include "shared/text.h"
 #include "smb/smb-writer.h"
 
 enum {
@@ -253,7 +254,7 @@ static void put_location_fields(WireWriter *wire, const dt_arg *arg) {
         if (arg->value.as_string)
                 put_text(wire, LOCATION_FUNCTION, arg->value.as_string);
         if (colon)
-                wire_put_uint(wire, LOCATION_LINE, strtoul(colon + 1, NULL, 10));
+                wire_put_uint(wire, LOCATION_LINE, text_read_uint(colon + 1, 10, NULL));
 }
 
 static void

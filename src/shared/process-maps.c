@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/process-maps.h"
+#include "shared/text.h"
 
 #define PERMISSIONS_BYTES 4 /* "r-xp" */
 
-/* A number in that base, and what must follow it. Moves behind both. */
-static bool take(uint64_t *ret, const char **at, int base, char follows) {
-        char *end;
+/* A number in that base behind any blanks, and what must follow it. Moves behind both. */
+static bool take(uint64_t *ret, const char **at, unsigned base, char follows) {
+        const char *begin = *at + strspn(*at, " "), *end;
 
-        *ret = strtoull(*at, &end, base);
-        if (end == *at || *end != follows)
+        *ret = text_read_uint(begin, base, &end);
+        if (end == begin || *end != follows)
                 return false;
         *at = end + 1;
         return true;

@@ -7,6 +7,7 @@
 
 #include "shared/fd.h"
 #include "shared/process-uuid.h"
+#include "shared/text.h"
 
 #define STAT_BYTES_MAX      4096
 #define FIELDS_BEFORE_START 20 /* behind the name: state is the first */
@@ -28,7 +29,7 @@ static uint64_t start_time(const char *stat) {
 
         for (; at && *at && n_blanks < FIELDS_BEFORE_START; at++)
                 n_blanks += *at == ' ';
-        return at ? strtoull(at, NULL, 10) : 0;
+        return at ? text_read_uint(at, 10, NULL) : 0;
 }
 
 uint64_t process_uuid_make(const char *stat, pid_t pid) {

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +46,27 @@ int text_parse_uint(uint64_t *ret, const char *text, uint64_t max) {
                 return -ERANGE;
         *ret = value;
         return 0;
+}
+
+/* `base` or more: it is no digit. */
+static unsigned digit_of(char c) {
+        if (c >= '0' && c <= '9')
+                return (unsigned)(c - '0');
+        if (c >= 'a' && c <= 'f')
+                return (unsigned)(c - 'a') + 10;
+        return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : UINT_MAX;
+}
+
+uint64_t text_read_uint(const char *text, unsigned base, const char **ret_end) {
+        uint64_t value = 0;
+        bool is_too_large = false;
+
+        for (; digit_of(*text) < base; text++)
+                is_too_large |= __builtin_mul_overflow(value, base, &value) ||
+                                __builtin_add_overflow(value, digit_of(*text), &value);
+        if (ret_end)
+                *ret_end = text;
+        return is_too_large ? UINT64_MAX : value;
 }
 
 static const Unit *unit_find(const Unit *units, size_t n_units, const char *name, size_t n_name) {

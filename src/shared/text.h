@@ -11,6 +11,11 @@
 /* Whole-string decimal number; -EINVAL, or -ERANGE past `max`. */
 int text_parse_uint(uint64_t *ret, const char *text, uint64_t max);
 
+/* The digits that a text begins with, of base 10 or 16; *ret_end, unless NULL, is what follows, `text` itself if there
+ * are none. What is too large becomes UINT64_MAX. Newer C libraries have strtoull() under a name that older ones lack,
+ * and libraries for other people's programs are to run with these. */
+uint64_t text_read_uint(const char *text, unsigned base, const char **ret_end);
+
 /* "64M", "512k", "1GiB", "4096": bytes, units are powers of 1024. */
 int text_parse_size(uint64_t *ret_bytes, const char *text);
 

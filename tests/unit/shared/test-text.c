@@ -64,6 +64,34 @@ START_TEST(test_nonsense_is_refused) {
 }
 END_TEST
 
+START_TEST(test_digits_in_front_are_read) {
+        static const struct {
+                const char *text;
+                unsigned base;
+                uint64_t value;
+                size_t n_read;
+        } cases[] = {
+                { "12 34", 10, 12, 2 },
+                { "7fffA0-8", 16, 0x7fffa0, 6 },
+                { "ff", 10, 0, 0 },
+                { "", 16, 0, 0 },
+                { " 1", 10, 0, 0 },
+                { "18446744073709551615", 10, UINT64_MAX, 20 },
+                { "18446744073709551616:", 10, UINT64_MAX, 20 },
+                { "99999999999999999999999", 10, UINT64_MAX, 23 },
+        };
+
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                const char *end;
+
+                ck_assert_uint_eq(text_read_uint(cases[i].text, cases[i].base, &end),
+                                  cases[i].value);
+                ck_assert_uint_eq((size_t)(end - cases[i].text), cases[i].n_read);
+        }
+        ck_assert_uint_eq(text_read_uint("5x", 10, NULL), 5);
+}
+END_TEST
+
 START_TEST(test_nearest_name_is_found_only_when_near) {
         static const char *const known[] = { "linux.ftrace", "linux.sys_stats", "track_event" };
 
@@ -81,4 +109,5 @@ TEST_MAIN("text",
           test_sizes_are_powers_of_1024,
           test_durations_add_up,
           test_nonsense_is_refused,
+          test_digits_in_front_are_read,
           test_nearest_name_is_found_only_when_near)
