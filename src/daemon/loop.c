@@ -203,10 +203,14 @@ static void loop_end_if_idle(Loop *loop, uint64_t now) {
 }
 
 static void loop_extend(Loop *loop, uint64_t now) {
+        const bool is_stopping = loop->stop_deadline < UINT64_MAX;
+        const uint64_t period_ns = is_stopping ? LOOP_STOP_EXTEND_NS : LOOP_EXTEND_NS;
+
         sd_notifyf(0,
-                   "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Serving a late request.",
-                   3 * LOOP_EXTEND_NS / 1000);
-        loop->extend_deadline = now + LOOP_EXTEND_NS;
+                   "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=%s",
+                   3 * period_ns / 1000,
+                   is_stopping ? "Stopping sessions." : "Serving a late request.");
+        loop->extend_deadline = now + period_ns;
 }
 
 static void loop_arm(Loop *loop) {
@@ -300,6 +304,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         log_debug("stopping on signal %u", info->ssi_signo);
         sd_notify(0, "STOPPING=1\nSTATUS=Stopping sessions.");
         loop->stop_deadline = bus_now(loop->bus) + LOOP_STOP_TIMEOUT_NS;
+        loop->extend_deadline = bus_now(loop->bus);
         keeper_leave(&loop->keeper);
         listeners_end(&loop->listeners);
         bus_stop_sessions(loop->bus, "service-stopped");

@@ -20,9 +20,15 @@
 #include "login-users.h"
 #include "socket/ports.h"
 
-/* The time after SIGTERM in which sessions may flush, stop and write out. desktraced.service allows a little more. */
-#define LOOP_SINKS_MS        500 /* that the process stays for what is being written */
+/* The time after SIGTERM in which sessions may flush, stop and write out. */
 #define LOOP_STOP_TIMEOUT_NS (UINT64_C(15) * 1000000000)
+
+/* How long the process stays for what is being written when others take its sessions over. */
+#define LOOP_SINKS_MS 500
+
+/* How often systemd is asked meanwhile to go on waiting. TimeoutStopSec= is short: when a thread hangs in a file system
+ * that never answers, systemd waits for that time in each of its four steps before it starts the next process. */
+#define LOOP_STOP_EXTEND_NS (UINT64_C(2) * 1000000000)
 
 /* How soon a private instance leaves after its last client has gone; it waits longer for the first one. */
 #define LOOP_STANDALONE_IDLE_NS  (UINT64_C(2) * 1000000000)
