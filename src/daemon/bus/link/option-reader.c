@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bus/link/names-read.h"
 #include "bus/link/option-reader.h"
 #include "shared/text.h"
 
@@ -105,7 +106,27 @@ static int read_bool(sd_bus_message *message, bool *ret) {
         return r;
 }
 
-static int option_read_value(void *options, const OptionField *field, sd_bus_message *message) {
+static int
+read_names(sd_bus_message *message, const char *option, char ***ret, sd_bus_error *error) {
+        size_t n;
+        int r;
+
+        r = names_read(ret, &n, message, OPTION_NAMES_MAX);
+        if (r != NAMES_E_TOO_MANY)
+                return r;
+        return bus_error_set(
+                error,
+                BUS_ERROR_LIMIT_EXCEEDED,
+                "option \"%s\" has more than %d names (OPTION_NAMES_MAX); use \"*\" in "
+                "names, or pass a config",
+                option,
+                OPTION_NAMES_MAX);
+}
+
+static int option_read_value(void *options,
+                             const OptionField *field,
+                             sd_bus_message *message,
+                             sd_bus_error *error) {
         void *at = (char *)options + field->offset;
 
         if (streq(field->type, "s"))
@@ -113,7 +134,7 @@ static int option_read_value(void *options, const OptionField *field, sd_bus_mes
         if (streq(field->type, "u"))
                 return sd_bus_message_read(message, "u", at);
         if (streq(field->type, "as"))
-                return sd_bus_message_read_strv(message, at);
+                return read_names(message, field->name, at, error);
         if (streq(field->type, "h"))
                 return sd_bus_message_read(message, "h", at);
         if (streq(field->type, "b"))
@@ -158,7 +179,7 @@ static int option_read(const OptionTable *table,
         r = sd_bus_message_enter_container(message, 'v', table->fields[i].type);
         if (r < 0)
                 return r;
-        r = option_read_value(options, &table->fields[i], message);
+        r = option_read_value(options, &table->fields[i], message, error);
         if (r < 0)
                 return r;
         r = option_check_value(options, &table->fields[i], error);

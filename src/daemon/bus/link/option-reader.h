@@ -13,6 +13,8 @@
 
 #include "bus/link/bus-error.h"
 
+#define OPTION_NAMES_MAX 1024 /* of one "as"; a list with more is refused */
+
 /* Which type each D-Bus type is read into:
  *      s   char *, malloc'ed          as  char **, malloc'ed, NULL-terminated
  *      u   uint32_t                   b   bool

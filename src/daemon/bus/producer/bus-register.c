@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bus/link/bus-error.h"
+#include "bus/link/names-read.h"
 #include "bus/link/passed-fd.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-source.h"
@@ -22,13 +23,12 @@
 typedef struct SourceArguments {
         SourceOptions options; /* the descriptor and the text point into the message */
         char **categories;
+        bool has_too_many; /* categories */
         uint32_t packet_fields[PACKET_FIELDS_MAX];
 } SourceArguments;
 
 static void source_arguments_deinit(SourceArguments *arguments) {
-        for (char **at = arguments->categories; at && *at; at++)
-                free(*at);
-        free(arguments->categories);
+        names_free(arguments->categories);
 }
 
 typedef struct ProducerArguments {
@@ -67,9 +67,14 @@ static int read_no_flush(sd_bus_message *message, void *target) {
 static int read_categories(sd_bus_message *message, void *target) {
         SourceArguments *arguments = target;
 
+        size_t n;
+        int r;
+
         if (arguments->categories)
                 return -EBADMSG; /* given twice */
-        return sd_bus_message_read_strv(message, &arguments->categories);
+        r = names_read(&arguments->categories, &n, message, SOURCE_CATEGORIES_MAX);
+        arguments->has_too_many = r == NAMES_E_TOO_MANY;
+        return arguments->has_too_many ? -E2BIG : r;
 }
 
 /* One entry more than is allowed is passed on, so that the core refuses the list for its length. */
@@ -226,6 +231,13 @@ static int read_source(BusProducer *producer, sd_bus_message *message, sd_bus_er
         if (r < 0)
                 return r;
         r = read_options(message, source_readers, &arguments, error);
+        if (arguments.has_too_many)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "\"%s\" has more than %d categories (SOURCE_CATEGORIES_MAX); "
+                                     "put the rest into another data source",
+                                     name,
+                                     SOURCE_CATEGORIES_MAX);
         if (r < 0)
                 return r;
         arguments.options.categories = (const char *const *)arguments.categories;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "bus/link/names-read.h"
 #include "bus/session/bus-options.h"
 #include "shared/fd.h"
 
@@ -34,13 +35,9 @@ static const OptionField option_fields[] = {
 /* clang-format on */
 
 void start_options_deinit(StartOptions *options) {
-        char **const lists[] = { options->sources, options->events, options->categories };
-
-        for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-                for (char **at = lists[i]; at && *at; at++)
-                        free(*at);
-                free(lists[i]);
-        }
+        names_free(options->sources);
+        names_free(options->events);
+        names_free(options->categories);
         free(options->preset);
         free(options->config_text);
         free(options->config.data);

@@ -15,7 +15,6 @@
 #include "config/config.h"
 #include "core/model/policy.h"
 
-#define START_NAMES_MAX         1024 /* in one of sources, events, categories */
 #define START_BUFFER_KB_DEFAULT 32768
 
 typedef struct StartOptions {

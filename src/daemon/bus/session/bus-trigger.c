@@ -4,6 +4,7 @@
 
 #include "bus/session/bus-trigger.h"
 #include "bus/link/bus-error.h"
+#include "bus/link/names-read.h"
 #include "bus/link/option-reader.h"
 #include "bus/object/bus-producer.h"
 #include "core/model/trigger-history.h"
@@ -25,20 +26,11 @@ static const OptionTable trigger_table = { "ActivateTriggers",
                                            ARRAY_SIZE(trigger_fields) };
 
 static void trigger_arguments_deinit(TriggerArguments *arguments) {
-        for (char **at = arguments->names; at && *at; at++)
-                free(*at);
-        free(arguments->names);
+        names_free(arguments->names);
         free(arguments->producer);
 }
 
-static int trigger_check(const TriggerArguments *arguments, size_t n_names, sd_bus_error *error) {
-        if (n_names > TRIGGER_NAMES_MAX)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%zu triggers are too many for one call; at most %d are "
-                                     "allowed (TRIGGER_NAMES_MAX)",
-                                     n_names,
-                                     TRIGGER_NAMES_MAX);
+static int trigger_check(const TriggerArguments *arguments, sd_bus_error *error) {
         if (arguments->producer && strlen(arguments->producer) > PRODUCER_NAME_MAX)
                 return bus_error_set(error,
                                      BUS_ERROR_BAD_CONFIG,
@@ -63,14 +55,18 @@ int bus_method_activate_triggers(sd_bus_message *message, void *userdata, sd_bus
         Bus *bus = userdata;
         int r;
 
-        r = sd_bus_message_read_strv(message, &arguments.names);
+        r = names_read(&arguments.names, &n_names, message, TRIGGER_NAMES_MAX);
+        if (r == NAMES_E_TOO_MANY)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "one call may send %d triggers (TRIGGER_NAMES_MAX), and this "
+                                     "one has more; send the others in another call",
+                                     TRIGGER_NAMES_MAX);
         if (r >= 0)
                 r = options_read(&trigger_table, &arguments, &arguments.given, message, error);
         if (r < 0)
                 return r;
-        while (arguments.names && arguments.names[n_names])
-                n_names++;
-        r = trigger_check(&arguments, n_names, error);
+        r = trigger_check(&arguments, error);
         if (r < 0)
                 return r;
         sender = trigger_sender(bus->caller, &arguments);
