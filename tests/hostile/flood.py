@@ -10,6 +10,8 @@ flood.py long-calls bus|native SOCKET N      the same, and the list is long
 flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with CALLS calls at
                                              once, and then one with a single call; their replies are counted:
                                              says "refused N answered N late answered" (or refused)
+flood.py stranger bus SOCKET CALLS           one connection that the service does not know, with CALLS calls that want no
+                                             reply, and then one that does: says what it was told
 All say "attacked" when the connections are there, and go on until they are killed.
 """
 
@@ -159,6 +161,21 @@ def strangers(transport, path, n, n_calls):
     time.sleep(600)
 
 
+def stranger(transport, path, n_calls):
+    peer = raw_bus.Peer(path, transport == "bus")
+    call = raw_bus.call("ListPresets", destination=destination(transport))
+    wants_no_reply = call[:2] + b"\1" + call[3:]
+    peer.socket.sendall(raw_bus.numbered(wants_no_reply, n_calls) + call)
+    passed_on(peer)
+    print("attacked", flush=True)
+    data = b""
+    while raw_bus.count_messages(data, (2, 3)) == 0 and peer.socket in select.select([peer.socket], [], [], 60)[0]:
+        data += peer.socket.recv(1 << 20)
+    refused = b"this connection has 128 unanswered calls" in data
+    print("refused" if refused else "answered" if raw_bus.count_messages(data, (2,)) else data, flush=True)
+    time.sleep(600)
+
+
 if __name__ == "__main__":
     verbs = {
         "matches": matches,
@@ -166,5 +183,6 @@ if __name__ == "__main__":
         "calls": calls,
         "long-calls": long_calls,
         "strangers": strangers,
+        "stranger": stranger,
     }
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:4], *map(int, sys.argv[4:])))

@@ -56,5 +56,22 @@ gives "those past BUS_UNKNOWN_MESSAGES_MAX with a refusal, and no others" '^refu
 gives "the one call of the connection that came last is not among these" 'late answered$' tail -n 1 "$tmp/attacker"
 kill -KILL "$attacker"
 attack_is_over "calls of new connections"
+# One connection of these: BUS_UNKNOWN_MESSAGES_OF_ONE_MAX.
+for n in 127 128; do
+        : >"$tmp/attacker"
+        kill -STOP "$daemon"
+        "${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/flood.py" stranger bus "$bus_socket" $n \
+                >"$tmp/attacker" 2>>"$tmp/log" &
+        attacker=$!
+        pids+=("$attacker")
+        eventually grep -q attacked "$tmp/attacker"
+        kill -CONT "$daemon"
+        kill -USR2 "$innocent_caller"
+        expected=$([ $n -lt 128 ] && echo answered || echo refused)
+        ok "one new connection, its call after $n others: it is $expected" \
+                eventually eventually grep -qx $expected "$tmp/attacker"
+        kill -KILL "$attacker"
+done
+attack_is_over "calls of one new connection"
 ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
 finish

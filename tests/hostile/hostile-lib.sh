@@ -59,6 +59,29 @@ attacked_service() {
         native_service
 }
 
+# attacked_ports: the same, and Perfetto's sockets $producer_socket and $consumer_socket; what attacks them is in $attacks
+attacked_ports() {
+        attacks=$tmp/attack/hostile # where an attacker may read it
+        mkdir -p "$tmp/sockets" "$attacks" "$tmp/attack/integration"
+        cp "$(dirname "$0")/perfetto-attacks.py" "$attacks"
+        cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire,consumer}.py "$tmp/attack/integration"
+        producer_socket=$tmp/sockets/producer.sock consumer_socket=$tmp/sockets/consumer.sock
+        PERFETTO_PRODUCER_SOCK_NAME=$producer_socket PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket attacked_service
+        eventually test -S "$consumer_socket"
+        chmod 666 "$producer_socket" "$consumer_socket"
+}
+# attacks_port VERB SOCKET ARGUMENT...: in the background; its pid is in $attacker, what it says in $tmp/attacker
+attacks_port() {
+        : >"$tmp/attacker"
+        "${attacker_as[@]}" /usr/bin/python3 -B "$attacks/perfetto-attacks.py" "$@" >"$tmp/attacker" 2>>"$tmp/log" &
+        attacker=$!
+        pids+=("$attacker")
+}
+# consume_as USER VERB ARGUMENT...: perfetto_consumer.py
+consume_as() {
+        as "$1" timeout 60 /usr/bin/python3 -B "$tmp/attack/integration/perfetto_consumer.py" "$consumer_socket" "${@:2}"
+}
+
 # call_as USER PATH INTERFACE METHOD ARGUMENTS...; the same of a method of the manager, whose error's name is shown
 call_as() {
         as "$1" busctl --system --allow-interactive-authorization=no call "$BUS" "${@:2}"

@@ -5,8 +5,12 @@
 perfetto-attacks.py deaf PRODUCER-SOCKET SOURCE      a producer that reads nothing, and has much to be answered
 perfetto-attacks.py deaf-consumer CONSUMER-SOCKET    a consumer, likewise
 perfetto-attacks.py losses PRODUCER-SOCKET SOURCE    a producer that says it has lost more than a counter holds
+perfetto-attacks.py unfinished SOCKET N              N connections, each with a frame that never ends
+perfetto-attacks.py probe CONSUMER-SOCKET ftrace|kprobe|uprobe   a consumer that wants kernel events, or a probe of its own;
+                                                     says the answer
+perfetto-attacks.py pretend PRODUCER-SOCKET SOURCE   a producer that offers SOURCE and a source of its own
 
-Producers say "ready" when SOURCE can be recorded. All say "attacked" when they have done their worst, and stay until
+Producers say "ready" when SOURCE can be recorded. All others say "attacked" when they have done their worst, and stay until
 they are killed.
 """
 
@@ -104,6 +108,50 @@ def losses(address, source):
     time.sleep(600)
 
 
+def unfinished(address, n):
+    """All but the last byte of the longest frame there may be, or as much of it as is taken."""
+    data = struct.pack("<I", ipc.FRAME_MAX) + bytes(ipc.FRAME_MAX - 1)
+    peers = []
+    for _ in range(int(n)):
+        try:
+            peers.append(socket.socket(socket.AF_UNIX))
+            peers[-1].settimeout(STALLED_S)
+            peers[-1].connect(address)
+            peers[-1].sendall(data)
+        except OSError:
+            pass  # refused, or no more of it is read: as much as there is stays
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+# Of data_source_config.proto and ftrace_config.proto.
+FTRACE_CONFIG = 100
+FTRACE_CONFIGS = {
+    "ftrace": message((1, "sched/sched_switch")),
+    "kprobe": message((30, message((1, "vfs_read"), (2, 1)))),
+    "uprobe": message((1900, message((1, "/bin/sh"), (2, "main"), (6, "secret=+0(%di):ustring")))),
+}
+
+
+def probe(address, kind):
+    source = message((1, "linux.ftrace"), (FTRACE_CONFIG, FTRACE_CONFIGS[kind]))
+    config = message((1, message((1, 256))), (2, message((1, source))), (3, 1000))
+    client = ipc.Client(address, "ConsumerPort")
+    request = client.call("EnableTracing", message((1, config)))
+    client.call("DisableTracing")
+    print(get(client.reply(request)[2], 3, b"recorded").decode(), flush=True)
+
+
+def pretend(address, source):
+    client = ipc.Client(address, "ProducerPort")
+    client.ask("InitializeConnection", message((1, 4096), (2, 64 << 10), (3, "pretender")))
+    for name in source, "org.example.mine":
+        client.ask("RegisterDataSource", message((1, message((1, name)))))
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
 if __name__ == "__main__":
-    verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses}
+    verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses, "unfinished": unfinished}
+    verbs |= {"probe": probe, "pretend": pretend}
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))

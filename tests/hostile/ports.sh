@@ -7,14 +7,6 @@
 # shellcheck source=tests/hostile/hostile-lib.sh
 . "$(dirname "$0")/hostile-lib.sh"
 
-# attacks VERB SOCKET [SOURCE]: its pid is in $attacker
-attacks() {
-        : >"$tmp/attacker"
-        "${attacker_as[@]}" /usr/bin/python3 -B "$tmp/attack/hostile/perfetto-attacks.py" "$@" \
-                >"$tmp/attacker" 2>>"$tmp/log" &
-        attacker=$!
-        pids+=("$attacker")
-}
 says() { grep -q "$1" "$tmp/attacker"; }
 attacker_calls() {
         "${attacker_as[@]}" timeout 20 busctl "${BUSCTL:---user}" call $BUS "$path" $SESSION "$@" >/dev/null 2>&1
@@ -28,18 +20,10 @@ has_bytes() { LC_ALL=C grep -qaP "$1" "$tmp/losses.pftrace"; }
 has_none() { ! has_bytes "$1"; }
 has_written() { [ "$(property "$path" BytesWritten | cut -d' ' -f2)" -gt 0 ]; }
 
-# Where an attacker may read it.
-mkdir -p "$tmp/attack/hostile" "$tmp/attack/integration"
-cp "$(dirname "$0")/perfetto-attacks.py" "$tmp/attack/hostile"
-cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire}.py "$tmp/attack/integration"
-mkdir -p "$tmp/sockets"
-producer_socket=$tmp/sockets/producer.sock consumer_socket=$tmp/sockets/consumer.sock
-PERFETTO_PRODUCER_SOCK_NAME=$producer_socket PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket attacked_service
-eventually test -S "$consumer_socket"
-chmod 666 "$producer_socket" "$consumer_socket"
+attacked_ports
 innocent_records
 
-attacks deaf "$producer_socket" org.example.deaf
+attacks_port deaf "$producer_socket" org.example.deaf
 ok "deaf: a producer that will read nothing registers" eventually says ready
 attacker_records "buffers { size_kb: 64 } data_sources { config { name: 'org.example.deaf' } }"
 ok "deaf: the attack was carried out" eventually says attacked
@@ -49,13 +33,13 @@ innocent_is_unharmed "a deaf producer"
 kill -KILL "$attacker"
 attack_is_over "a deaf producer, and it is gone"
 
-attacks deaf-consumer "$consumer_socket"
+attacks_port deaf-consumer "$consumer_socket"
 ok "deaf: the attack of a consumer was carried out" eventually says attacked
 innocent_is_unharmed "a deaf consumer"
 kill -KILL "$attacker"
 attack_is_over "a deaf consumer, and it is gone"
 
-attacks losses "$producer_socket" org.example.losses
+attacks_port losses "$producer_socket" org.example.losses
 ok "losses: a producer that will forge them registers" eventually says ready
 attacker_records "buffers { size_kb: 64 } data_sources { config { name: 'org.example.losses' } }"
 ok "losses: the attack was carried out" eventually says attacked
