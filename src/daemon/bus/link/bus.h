@@ -23,6 +23,7 @@
 #include "bus/link/event-names.h"
 #include "bus/link/guard.h"
 #include "bus/link/hub.h"
+#include "bus/link/signal-room.h"
 #include "bus/link/turns.h"
 #include "core/service.h"
 #include "gate/gate.h"
@@ -116,6 +117,8 @@ struct Bus {
         size_t n_calls;      /* out */
         bool counts_changed; /* NumSessions, NumProducers */
         bool has_released;   /* a session with much memory has gone, so the heap may be trimmed */
+
+        SignalRoom signal_room;
 
         uint64_t n_calls_received;
 

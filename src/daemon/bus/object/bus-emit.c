@@ -31,7 +31,8 @@ struct Emission {
         int (*fill)(sd_bus_message *message, const Emission *emission);
         /* NULL: everybody may see it. `client` NULL: asks whether it may be broadcast on a bus of one user. */
         bool (*is_visible)(const Emission *emission, const Client *client);
-        bool is_public; /* the owner lets everybody see it */
+        bool is_public;  /* the owner lets everybody see it */
+        bool is_awaited; /* somebody may wait for it: see signal-room.h */
 
         const char *object_path;
         const BusInterface *class; /* the object's */
@@ -82,6 +83,9 @@ static void bus_emit(Bus *bus, const Emission *emission) {
                 if (!client->is_listener || (is_broadcast && !client_is_private(client)))
                         continue;
                 if (emission->is_visible && !emission->is_visible(emission, client))
+                        continue;
+                if (!signal_room_take(
+                            &bus->signal_room, client->user, emission->is_awaited, bus_now(bus)))
                         continue;
                 emission_send_to(emission, bus, client);
                 hub_touch(&client->hub_link);
@@ -295,19 +299,32 @@ static void emit_changed(Bus *bus, Emission emission, const char *const properti
 }
 
 void bus_emit_session_added(BusSession *session) {
-        emit_added(session->bus, session_emission(session));
+        Emission emission = session_emission(session);
+
+        emission.is_awaited = true;
+        emit_added(session->bus, emission);
         for (size_t i = 0; i < session->n_buffers; i++)
                 emit_added(session->bus, buffer_emission(&session->buffers[i]));
 }
 
 void bus_emit_session_removed(BusSession *session) {
+        Emission emission = session_emission(session);
+
         for (size_t i = 0; i < session->n_buffers; i++)
                 emit_removed(session->bus, buffer_emission(&session->buffers[i]));
-        emit_removed(session->bus, session_emission(session));
+        emission.is_awaited = true;
+        emit_removed(session->bus, emission);
 }
 
 void bus_emit_session_changed(BusSession *session, const char *const properties[]) {
         emit_changed(session->bus, session_emission(session), properties);
+}
+
+void bus_emit_session_moved(BusSession *session, const char *const properties[]) {
+        Emission emission = session_emission(session);
+
+        emission.is_awaited = true;
+        emit_changed(session->bus, emission, properties);
 }
 
 void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]) {
@@ -323,6 +340,7 @@ void bus_emit_session_stopped(BusSession *session) {
         Emission emission = session_emission(session);
 
         emission.member = "Stopped";
+        emission.is_awaited = true;
         emission.fill = fill_stopped;
         emit_session_signal(session, emission);
 }
@@ -331,6 +349,7 @@ void bus_emit_session_all_started(BusSession *session) {
         Emission emission = session_emission(session);
 
         emission.member = "AllSourcesStarted";
+        emission.is_awaited = true;
         emission.fill = fill_nothing;
         emit_session_signal(session, emission);
 }
@@ -351,6 +370,7 @@ void bus_emit_session_triggered(BusSession *session,
         Emission emission = session_emission(session);
 
         emission.member = "Triggered";
+        emission.is_awaited = true;
         emission.fill = fill_triggered;
         emission.trigger = (EmittedTrigger){ .name = trigger, .producer = producer, .uid = uid };
         emit_session_signal(session, emission);
@@ -360,6 +380,7 @@ void bus_emit_session_snapshot(BusSession *session, const char *clone_path, cons
         Emission emission = session_emission(session);
 
         emission.member = "SnapshotTaken";
+        emission.is_awaited = true;
         emission.fill = fill_snapshot;
         emission.trigger = (EmittedTrigger){ .name = trigger, .clone_path = clone_path };
         emit_session_signal(session, emission);

@@ -18,6 +18,8 @@
 void bus_emit_session_added(BusSession *session);
 void bus_emit_session_removed(BusSession *session);
 void bus_emit_session_changed(BusSession *session, const char *const properties[]);
+/* The state is one of these. */
+void bus_emit_session_moved(BusSession *session, const char *const properties[]);
 void bus_emit_session_stopped(BusSession *session);
 void bus_emit_session_all_started(BusSession *session);
 void bus_emit_session_source(BusSession *session, const InstanceInfo *info);

@@ -61,7 +61,7 @@ static void session_signal_properties(BusSession *session) {
                 names[n++] = "StopReason";
         session->n_changes_signalled = session_n_changes(session->owned.session);
         session->state = state;
-        bus_emit_session_changed(session, names);
+        bus_emit_session_moved(session, names);
 }
 
 /* While the session starts or stops, each source goes through several states within milliseconds. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Signal room: how many signals the connections of one account are sent
+ *
+ * Each connection is sent signals of its own. A user may have 2,048 of these, sessions with a thousand buffers, and begin
+ * them again and again: millions of signals, during which nobody else is served. So they are counted by the second.
+ * Past SIGNALS_PER_USER_MAX those are left out that say what can be read as well: counters, buffers, programs and data
+ * sources. What others wait for, such as the end of a session, is left out past SIGNALS_AWAITED_PER_USER_MAX only.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SIGNALS_PER_USER_MAX         2048
+#define SIGNALS_AWAITED_PER_USER_MAX 4096
+#define SIGNALS_INTERVAL_NS          (UINT64_C(1) * 1000000000)
+
+/* Accounts of which one was sent a signal within the interval; more are not counted. */
+#define SIGNAL_USERS_MAX 128
+
+typedef struct SignalCount {
+        uid_t user;
+        uint64_t until_ns; /* 0: unused */
+        unsigned n_sent;
+        bool is_told; /* in the log */
+} SignalCount;
+
+typedef struct SignalRoom {
+        SignalCount counts[SIGNAL_USERS_MAX]; /* all zero in the beginning */
+} SignalRoom;
+
+/* Counts one more signal to a connection of this account. Whether it may be sent. */
+bool signal_room_take(SignalRoom *room, uid_t user, bool is_awaited, uint64_t now);
