@@ -17,7 +17,7 @@ import tap
 NAMES = "src/shared/names.h"
 INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
 ENVIRONMENT = "docs/ENVIRONMENT.md"
-ARCHITECTURE = "docs/ARCHITECTURE.md"
+ARCHITECTURE = ("docs/ARCHITECTURE.md", "docs/INTERNALS.md")
 REGISTRIES = {"probes": "src/probes/probe-registry.c", "bridges": "src/bridges/bridge-registry.c"}
 OWNER = "org.freedesktop.policykit.owner"
 BASIC_TYPES = "ybnqiuxtdhsogv"
@@ -121,16 +121,16 @@ def check_architecture(top):
     """Paths are given from the top, from src, from src/daemon, or by a name that is only once in the tree."""
     paths = list(tap.tree(top))
     code = "\n".join(tap.read(top, path) for path in paths if path.endswith((".c", ".h", ".xml")))
-    for name in re.findall(r"`([^` ]+)`", tap.read(top, ARCHITECTURE)):
+    for page, name in ((p, n) for p in ARCHITECTURE for n in re.findall(r"`([^` ]+)`", tap.read(top, p))):
         if re.fullmatch(r"[\w./-]+\.(c|h|py|xml|proto|conf|build|1)", name):
             if sum(path == name or path.endswith("/" + name) for path in paths) != 1:
-                yield f"{ARCHITECTURE}: {name} is no file, or several"
+                yield f"{page}: {name} is no file, or several"
         elif re.fullmatch(r"(src|data|protos|tests|docs)/[\w./-]*", name):
             if not any(path.startswith(name.rstrip("/") + "/") for path in paths):
-                yield f"{ARCHITECTURE}: {name} is no folder"
+                yield f"{page}: {name} is no folder"
         elif function := re.fullmatch(r"(\w+)\(\)", name.split(".")[-1]):
             if not re.search(rf"\b{function[1]}\b", code):
-                yield f"{ARCHITECTURE}: there is no {name}"
+                yield f"{page}: there is no {name}"
 
 
 SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.mozilla|org\.pipewire|org\.x|cpu)\.\w+"
