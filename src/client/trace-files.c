@@ -134,3 +134,20 @@ ExitStatus trace_files_check(const TraceFiles *files, const Query *query) {
                 }
         return STATUS_OK;
 }
+
+ExitStatus trace_files_use(char *const *paths,
+                           unsigned parts,
+                           const QueryOptions *options,
+                           ExitStatus (*use)(const Query *query, void *userdata),
+                           void *userdata) {
+        _cleanup_(trace_files_close) TraceFiles files = { 0 };
+        _cleanup_(query_freep) Query *query = NULL;
+        ExitStatus status = trace_files_load(
+                &files, &query, paths, g_strv_length((char **)paths), parts, options);
+
+        if (status)
+                return status;
+        status = use(query, userdata);
+        fflush(stdout);
+        return status ? status : trace_files_check(&files, query);
+}

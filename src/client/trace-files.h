@@ -28,6 +28,13 @@ ExitStatus trace_files_load(TraceFiles *files,
                             unsigned parts,
                             const QueryOptions *options);
 
+/* Loads the parts of files that are read as one, has `use` print what it makes of them, and checks them. */
+ExitStatus trace_files_use(char *const *paths,
+                           unsigned parts,
+                           const QueryOptions *options,
+                           ExitStatus (*use)(const Query *query, void *userdata),
+                           void *userdata);
+
 /* What the outcome of a query means, reported. */
 ExitStatus trace_files_report(const TraceFiles *files, const Query *query, int r);
 

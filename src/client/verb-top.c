@@ -337,7 +337,8 @@ static ExitStatus run_over(Top *top) {
         return report(top->error);
 }
 
-static ExitStatus run_over_range(Top *top, const Query *query) {
+static ExitStatus run_over_range(const Query *query, void *userdata) {
+        Top *top = userdata;
         AnswerQuestion question = { .store = query_store(query) };
         ExitStatus status = answer_range_apply(&arg_range, &question);
 
@@ -348,20 +349,6 @@ static ExitStatus run_over_range(Top *top, const Query *query) {
         top->at = question.start;
         top->end = question.end;
         return run_over(top);
-}
-
-static ExitStatus run_files(Top *top, const QueryOptions *options) {
-        _cleanup_(trace_files_close) TraceFiles files = { 0 };
-        _cleanup_(query_freep) Query *query = NULL;
-        char **paths = top->invocation->arguments;
-        ExitStatus status = trace_files_load(
-                &files, &query, paths, g_strv_length(paths), ANSWER_LOAD_PARTS, options);
-
-        if (status)
-                return status;
-        status = run_over_range(top, query);
-        fflush(stdout);
-        return status ? status : trace_files_check(&files, query);
 }
 
 /*
@@ -413,5 +400,8 @@ ExitStatus verb_top(Invocation *invocation) {
                 status = check_live();
         if (status)
                 return status;
-        return invocation->arguments[0] ? run_files(&top, &options) : run_live(&top);
+        if (!invocation->arguments[0])
+                return run_live(&top);
+        return trace_files_use(
+                invocation->arguments, ANSWER_LOAD_PARTS, &options, run_over_range, &top);
 }

@@ -82,57 +82,55 @@ static ExitStatus report_outcome(const AnswerDef *def, int r) {
         }
 }
 
-static ExitStatus
-answer_question(const Invocation *invocation, const AnswerDef *def, AnswerQuestion *question) {
+typedef struct Why {
+        const Invocation *invocation;
+        const AnswerDef *def;
+        AnswerQuestion question;
+} Why;
+
+static ExitStatus answer_question(const Query *query, void *userdata) {
         _cleanup_(answer_freep) Answer *answer = NULL;
-        ExitStatus status = answer_range_apply(&arg_range, question);
+        Why *why = userdata;
+        ExitStatus status;
         int r;
 
+        why->question.store = query_store(query);
+        status = answer_range_apply(&arg_range, &why->question);
         if (status)
                 return status;
-        r = answer_find(&answer, def, question);
+        r = answer_find(&answer, why->def, &why->question);
         if (r)
-                return report_outcome(def, r);
-        if (invocation->json != JSON_OFF)
-                answer_print_json(answer, question, invocation->json);
+                return report_outcome(why->def, r);
+        if (why->invocation->json != JSON_OFF)
+                answer_print_json(answer, &why->question, why->invocation->json);
         else
-                answer_print(answer, invocation->has_legend);
+                answer_print(answer, why->invocation->has_legend);
         return STATUS_OK;
 }
 
-static ExitStatus ask_files(const Invocation *invocation,
-                            const AnswerDef *def,
-                            AnswerQuestion *question,
-                            const QueryOptions *options) {
-        _cleanup_(trace_files_close) TraceFiles files = { 0 };
-        _cleanup_(query_freep) Query *query = NULL;
-        char **paths = invocation->arguments + 1;
-        ExitStatus status = trace_files_load(
-                &files, &query, paths, g_strv_length(paths), def->parts | PARTS_OF_TIME, options);
-
-        if (status)
-                return status;
-        question->store = query_store(query);
-        status = answer_question(invocation, def, question);
-        fflush(stdout);
-        return status ? status : trace_files_check(&files, query);
-}
-
 static ExitStatus ask(const Invocation *invocation) {
-        AnswerQuestion question = { .slice = arg_slice, .n_rows_max = (size_t)MAX(arg_top, 0) };
+        Why why = {
+                .invocation = invocation,
+                .question = { .slice = arg_slice, .n_rows_max = (size_t)MAX(arg_top, 0) },
+        };
         QueryOptions options = { 0 };
-        const AnswerDef *def;
-        ExitStatus status = find_question(&def, invocation->arguments[0]);
+        ExitStatus status = find_question(&why.def, invocation->arguments[0]);
 
         if (!status)
-                status = check_options(def);
+                status = check_options(why.def);
         if (!status)
-                status = answer_group_parse(&question.group, arg_by);
+                status = answer_group_parse(&why.question.group, arg_by);
         if (!status && arg_memory && text_parse_size(&options.n_bytes_max, arg_memory)) {
                 say_error(_("'%s' is not a size: try 64M or 1GiB"), arg_memory);
                 status = STATUS_USAGE;
         }
-        return status ? status : ask_files(invocation, def, &question, &options);
+        if (status)
+                return status;
+        return trace_files_use(invocation->arguments + 1,
+                               why.def->parts | PARTS_OF_TIME,
+                               &options,
+                               answer_question,
+                               &why);
 }
 
 ExitStatus verb_why(Invocation *invocation) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bridges/pipewire/pod-reader.h"
+#include "shared/load.h"
 #include "shared/macro.h"
 #include "shared/utf8.h"
 
@@ -13,13 +14,6 @@ enum {
         POD_ALIGNMENT = 8,  /* of what comes behind a pod */
         FRACTION_BYTES = 8,
 };
-
-static uint32_t load_u32(const uint8_t *data) {
-        uint32_t value;
-
-        memcpy(&value, data, sizeof(value));
-        return value;
-}
 
 static void pass(PodReader *reader, size_t n) {
         reader->at += MIN(n, reader->n);

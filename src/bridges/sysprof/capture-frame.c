@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bridges/sysprof/capture-frame.h"
+#include "shared/load.h"
 #include "shared/macro.h"
 #include "shared/utf8.h"
 
@@ -39,27 +40,6 @@ enum {
 
 #define FILE_MAGIC   UINT32_C(0xFDCA975E)
 #define FILE_VERSION 1
-
-static uint16_t load_u16(const uint8_t *data) {
-        uint16_t value;
-
-        memcpy(&value, data, sizeof(value));
-        return value;
-}
-
-static uint32_t load_u32(const uint8_t *data) {
-        uint32_t value;
-
-        memcpy(&value, data, sizeof(value));
-        return value;
-}
-
-static uint64_t load_u64(const uint8_t *data) {
-        uint64_t value;
-
-        memcpy(&value, data, sizeof(value));
-        return value;
-}
 
 static CaptureKind kind_of(uint8_t type) {
         switch (type) {

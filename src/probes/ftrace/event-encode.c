@@ -12,6 +12,7 @@
 
 #include "probes/ftrace/array-text.h"
 #include "probes/ftrace/event-encoder.h"
+#include "shared/load.h"
 
 enum {
         BUNDLE_EVENT = 2,
@@ -133,27 +134,6 @@ static void put_field(WireWriter *wire,
         default:
                 put_dynamic(wire, field, record, n_record);
         }
-}
-
-static uint16_t load_u16(const uint8_t *at) {
-        uint16_t value;
-
-        memcpy(&value, at, sizeof(value));
-        return value;
-}
-
-static uint32_t load_u32(const uint8_t *at) {
-        uint32_t value;
-
-        memcpy(&value, at, sizeof(value));
-        return value;
-}
-
-static uint64_t load_u64(const uint8_t *at) {
-        uint64_t value;
-
-        memcpy(&value, at, sizeof(value));
-        return value;
 }
 
 static uint64_t symbol_of(uint64_t address, KernelSymbols *symbols) {
