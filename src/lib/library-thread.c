@@ -197,7 +197,7 @@ static int read_environment(void) {
         return library.socket_path ? 0 : -ENOMEM;
 }
 
-/* Before the thread, which could tell nobody that there is no memory. What an earlier attempt has made is still there. */
+/* Before the thread, which could tell nobody that there is no memory. What an earlier attempt made is still there. */
 static int make_connections(void) {
         static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION },
                                     sockets[] = { CONNECTION_SOCKET };

@@ -54,7 +54,7 @@ struct TraceClocks {
         uint64_t n_readings;
         unsigned n_rebuilt;
         uint32_t trace_time;
-        bool is_settled; /* something was converted: trace time must not change any more */
+        bool is_settled; /* something was converted: trace time must not change from now on */
 };
 
 /* Clocks whose number of steps has changed, in order of arrival. */

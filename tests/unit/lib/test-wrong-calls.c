@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What a service may say that is wrong, or that a newer one says: it is refused with the reason, or passed over, and the
- * library goes on.
+ * What a service may say that is wrong or new: the library refuses it with the reason, or skips it, and goes on.
  */
 
 #include <errno.h>
@@ -168,7 +167,7 @@ START_TEST(test_a_call_that_wants_no_reply_is_carried_out) {
 }
 END_TEST
 
-/* Such as by a service that has too many producers. Whoever offers another source meanwhile asks at once. */
+/* For example by a service that has too many producers. A program that offers another source meanwhile asks at once. */
 START_TEST(test_a_registration_that_is_refused_is_tried_again) {
         dt_source *other;
 

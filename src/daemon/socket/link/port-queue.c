@@ -35,7 +35,7 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         while (n_sent < 0 && errno == EINTR);
         if (n_sent >= 0)
                 return n_sent;
-        /* A peer that hangs up without reading its replies is not an error, and what it has sent is still to be read. */
+        /* A peer that hangs up without reading its replies is no error, and what it has sent is still to be read. */
         if (errno == EPIPE || errno == ECONNRESET)
                 return (ssize_t)n;
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
