@@ -15,6 +15,8 @@ int connection_new_call(Connection *connection, sd_bus_message **ret, const char
 
         if (!connection_has_its_bus(connection)) /* connection_run() will notice */
                 return -ENOTCONN;
+        if (!connection->owner && connection->kind != CONNECTION_SOCKET)
+                return -ENOTCONN;
         r = sd_bus_message_new_method_call(connection->bus,
                                            ret,
                                            connection->owner,

@@ -35,16 +35,30 @@ static void connect_later(Connection *connection) {
         retry_after(connection, &connection->connect_delay_ns);
 }
 
-/* The service has gone, or was never there. */
-static void drop_service(Connection *connection) {
+static void end_instances(Connection *connection) {
         dt_instance *instance;
 
-        connection->registration = sd_bus_slot_unref(connection->registration);
+        connection->away_until_ns = 0;
         if (connection->memory)
                 smb_producer_close(&connection->memory->producer);
         list_for_each (instance, &connection->instances, connection_link)
                 instance_end(instance);
         connection_drop_memory(connection);
+}
+
+/* Whether somebody keeps what the instances write. */
+static bool may_go_on(const Connection *connection) {
+        return connection->memory && connection->memory->has_key &&
+               memory_has_its_fds(connection->memory) && !list_is_empty(&connection->instances);
+}
+
+/* The service has gone, or was never there. */
+static void drop_service(Connection *connection) {
+        connection->registration = sd_bus_slot_unref(connection->registration);
+        if (!may_go_on(connection))
+                end_instances(connection);
+        else if (connection->away_until_ns == 0)
+                connection->away_until_ns = library_now_ns() + CONNECTION_AWAY_NS;
         free(TAKE(connection->owner));
         sources_forget_registration(connection->index);
         if (connection->state > CONNECTION_WATCHING)
@@ -52,11 +66,8 @@ static void drop_service(Connection *connection) {
 }
 
 static bool has_its_fds(const Connection *connection) {
-        const Memory *memory = connection->memory;
-
         return connection_has_its_bus(connection) &&
-               (!memory || (fd_is_marked(memory->doorbell_fd) &&
-                            (memory->bell_fd < 0 || fd_is_marked(memory->bell_fd))));
+               (!connection->memory || memory_has_its_fds(connection->memory));
 }
 
 static void disconnect(Connection *connection) {
@@ -113,6 +124,42 @@ static int append_namespace(Connection *connection, sd_bus_message *message) {
         return r < 0 ? r : append_proof(connection, message);
 }
 
+static int append_numbers(sd_bus_message *message,
+                          const char *key,
+                          char type,
+                          const void *data,
+                          size_t n_bytes) {
+        const char variant[] = { 'a', type, 0 };
+        int r;
+
+        r = sd_bus_message_open_container(message, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", key);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'v', variant);
+        if (r >= 0)
+                r = sd_bus_message_append_array(message, type, data, n_bytes);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        return r < 0 ? r : sd_bus_message_close_container(message);
+}
+
+/* The proof that the memory is ours, and what goes on in it. */
+static int append_memory(Connection *connection, sd_bus_message *message) {
+        _cleanup_(bytes_deinit) Bytes ids = { 0 };
+        const Memory *memory = connection->memory;
+        const dt_instance *instance;
+        int r;
+
+        if (connection->away_until_ns == 0)
+                return 0;
+        list_for_each (instance, &connection->instances, connection_link)
+                if (bytes_append(&ids, &instance->id, sizeof(instance->id)) < 0)
+                        return -ENOMEM;
+        r = append_numbers(message, "memory-key", 'y', memory->key, sizeof(memory->key));
+        return r < 0 ? r : append_numbers(message, "instances", 't', ids.data, ids.n);
+}
+
 static int append_options(Connection *connection, sd_bus_message *message) {
         int r;
 
@@ -128,6 +175,9 @@ static int append_options(Connection *connection, sd_bus_message *message) {
         r = append_namespace(connection, message);
         if (r < 0)
                 return r;
+        r = append_memory(connection, message);
+        if (r < 0)
+                return r;
         return sd_bus_message_close_container(message);
 }
 
@@ -136,11 +186,16 @@ static int on_registered(sd_bus_message *reply, void *userdata, sd_bus_error *er
 
         connection->registration = sd_bus_slot_unref(connection->registration);
         if (sd_bus_message_is_method_error(reply, NULL)) {
+                if (connection->away_until_ns ==
+                    0) /* it has been told to go on, and is not known after all */
+                        end_instances(connection);
                 connection->state = CONNECTION_WATCHING;
                 sources_forget_registration(connection->index);
                 register_later(connection);
                 return 1;
         }
+        if (connection->away_until_ns > 0) /* or SetupTracing() would have come before */
+                end_instances(connection);
         connection->state = CONNECTION_REGISTERED;
         connection->register_delay_ns = CONNECTION_RETRY_FIRST_NS;
         connection_sources_changed(connection);
@@ -441,6 +496,8 @@ static void process(Connection *connection) {
 }
 
 void connection_run(Connection *connection, uint64_t now_ns) {
+        if (connection->away_until_ns > 0 && now_ns >= connection->away_until_ns)
+                end_instances(connection);
         if (now_ns >= connection->retry_ns) {
                 if (connection->state == CONNECTION_OFF)
                         connect_now(connection);
@@ -459,6 +516,8 @@ uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CON
         uint64_t due_ns = connection->retry_ns, usec;
         int events;
 
+        if (connection->away_until_ns > 0)
+                due_ns = MIN(due_ns, connection->away_until_ns);
         ret[0] = (struct pollfd){ .fd = -1 };
         ret[1] = (struct pollfd){ .fd = connection->memory ? connection->memory->bell_fd : -1,
                                   .events = POLLIN };

@@ -6,9 +6,10 @@
  *
  * That is the system bus, the session bus, or the socket that $DESKTRACE_SOCKET names. A connection watches for the
  * service and never starts it; it registers the sources when the service appears, and ends all instances when it
- * disappears. A bus or socket that is missing, or lost at once, is retried after 100 ms, then after twice as long each
- * time, and finally every 30 s; a session bus that the environment does not name is never tried. Used only on the
- * private thread; nothing here blocks.
+ * disappears. If the service has named a key for its memory, that is kept for the next service, and the instances go on
+ * in it until that one has come and knows them, for up to CONNECTION_AWAY_NS. A bus or socket that is missing, or lost
+ * at once, is retried after 100 ms, then after twice as long each time, and finally every 30 s; a session bus that the
+ * environment does not name is never tried. Used only on the private thread; nothing here blocks.
  */
 
 #include <poll.h>
@@ -19,6 +20,7 @@
 
 #define CONNECTION_RETRY_FIRST_NS UINT64_C(100000000)
 #define CONNECTION_RETRY_MAX_NS   UINT64_C(30000000000)
+#define CONNECTION_AWAY_NS        UINT64_C(20000000000)
 #define CONNECTION_SETTLED_NS \
         UINT64_C(5000000000) /* a connection that lasts longer was not lost at once */
 
@@ -43,6 +45,8 @@ struct Connection {
         sd_bus_slot *registration; /* the pending call */
         char *owner;       /* unique name of the service; NULL if absent, and on the socket */
         uint64_t retry_ns; /* UINT64_MAX: never */
+        uint64_t
+                away_until_ns; /* there is no service that knows the instances, which go on; 0: not so */
         uint64_t connected_ns;
         uint64_t connect_delay_ns, register_delay_ns; /* the next ones */
         int fork_fd; /* of the bus, known to library_fork_close() */
@@ -93,6 +97,9 @@ void connection_take_requests(Connection *connection);
 /* instance.c: if writers find no chunk, returns the chunks of the other writers to the service. Most of these belong
  * to threads that write nothing at the moment, and a thread that does can take another chunk. */
 void connection_return_idle_chunks(Connection *connection);
+
+/* The next service knows us and our memory: these instances go on, and the others end. */
+void connection_go_on(Connection *connection, const uint64_t *instances, size_t n_instances);
 
 /* The service is about to pass other memory, or none: no writer may use this memory from now on. */
 void connection_drop_memory(Connection *connection);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/library.h"
 #include "lib/memory.h"
@@ -91,6 +92,29 @@ int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
         memory->producer.starving = on_starving;
         *ret = TAKE(memory);
         return 0;
+}
+
+/* Under the same number, as threads may be about to ring it. Marked before, as they would not if it were not. */
+static int replace(int fd, int by) {
+        fd_mark(by);
+        return dup3(by, fd, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+bool memory_has_its_fds(const Memory *memory) {
+        return fd_is_marked(memory->doorbell_fd) &&
+               (memory->bell_fd < 0 || fd_is_marked(memory->bell_fd));
+}
+
+int memory_set_bells(Memory *memory, int doorbell_fd, int bell_fd) {
+        int r;
+
+        if (!descriptors_are_valid(doorbell_fd, bell_fd) || !memory_has_its_fds(memory))
+                return -EBADMSG;
+        r = replace(memory->doorbell_fd, doorbell_fd);
+        if (r < 0 || bell_fd < 0)
+                return r;
+        return memory->bell_fd < 0 ? duplicate(&memory->bell_fd, bell_fd)
+                                   : replace(memory->bell_fd, bell_fd);
 }
 
 Memory *memory_ref(Memory *memory) {

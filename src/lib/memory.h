@@ -11,6 +11,8 @@
 #include "shared/macro.h"
 #include "smb/smb-writer.h"
 
+#define MEMORY_KEY_BYTES 16
+
 typedef struct Memory {
         _Atomic unsigned n_ref;
         void *address;
@@ -20,12 +22,18 @@ typedef struct Memory {
         _Atomic bool
                 is_starving; /* a writer finds no chunk, while others hold partly filled ones */
         bool release_asked;  /* release it when no instance is left; private thread only */
+        bool has_key;        /* by which the service that comes after this one knows it: */
+        uint8_t key[MEMORY_KEY_BYTES];
         SmbProducer producer;
 } Memory;
 
 /* Maps what the service passed. The descriptors stay the caller's; `bell_fd` may be -1. -EBADMSG when one of them is
  * not what it should be, or an errno. */
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd);
+/* Another service has the other ends now, of the same memory. Likewise. */
+int memory_set_bells(Memory *memory, int doorbell_fd, int bell_fd);
+/* Whether the descriptors are still ours. */
+bool memory_has_its_fds(const Memory *memory);
 Memory *memory_ref(Memory *memory);
 Memory *memory_unref(Memory *memory);
 DEFINE_CLEANUP(Memory *, memory_unref)

@@ -90,6 +90,12 @@ void instance_send_notes(dt_instance *instance) {
         }
 }
 
+static void keep_notes(void) {
+        library_lock();
+        library.has_notes = true;
+        library_unlock();
+}
+
 void notes_send(void) {
         bool has_notes;
 
@@ -100,6 +106,10 @@ void notes_send(void) {
         for (unsigned i = 0; has_notes && i < library.n_connections; i++) {
                 dt_instance *instance;
 
+                if (library.connections[i]->away_until_ns > 0) { /* nobody would hear them */
+                        keep_notes();
+                        continue;
+                }
                 list_for_each (instance, &library.connections[i]->instances, connection_link)
                         instance_send_notes(instance);
         }

@@ -44,7 +44,34 @@ find(Connection *connection, sd_bus_message *call, dt_instance **ret, sd_bus_err
 /* Descriptors are the message's; -1: not passed. */
 typedef struct SetupOptions {
         int bell_fd, task_link_fd;
+        const void *key, *instances; /* the message's; NULL: not passed */
+        size_t n_key, n_instances;   /* bytes */
+        bool is_again;               /* of the memory that there is */
 } SetupOptions;
+
+static int read_numbers(sd_bus_message *call, char type, const void **ret, size_t *ret_n_bytes) {
+        const char variant[] = { 'a', type, 0 };
+        int r;
+
+        r = sd_bus_message_enter_container(call, 'v', variant);
+        if (r >= 0)
+                r = sd_bus_message_read_array(call, type, ret, ret_n_bytes);
+        return r < 0 ? r : sd_bus_message_exit_container(call);
+}
+
+static int read_setup_option(sd_bus_message *call, const char *key, SetupOptions *ret) {
+        if (streq(key, "bell"))
+                return sd_bus_message_read(call, "v", "h", &ret->bell_fd);
+        if (streq(key, "task-link"))
+                return sd_bus_message_read(call, "v", "h", &ret->task_link_fd);
+        if (streq(key, "key"))
+                return read_numbers(call, 'y', &ret->key, &ret->n_key);
+        if (streq(key, "instances")) {
+                ret->is_again = true;
+                return read_numbers(call, 't', &ret->instances, &ret->n_instances);
+        }
+        return sd_bus_message_skip(call, "v");
+}
 
 static int read_setup_options(sd_bus_message *call, SetupOptions *ret) {
         const char *key;
@@ -55,14 +82,38 @@ static int read_setup_options(sd_bus_message *call, SetupOptions *ret) {
         while (r >= 0 && (r = sd_bus_message_enter_container(call, 'e', "sv")) > 0) {
                 r = sd_bus_message_read(call, "s", &key);
                 if (r >= 0)
-                        r = streq(key, "bell") ? sd_bus_message_read(call, "v", "h", &ret->bell_fd)
-                            : streq(key, "task-link")
-                                    ? sd_bus_message_read(call, "v", "h", &ret->task_link_fd)
-                                    : sd_bus_message_skip(call, "v");
+                        r = read_setup_option(call, key, ret);
                 if (r >= 0)
                         r = sd_bus_message_exit_container(call);
         }
         return r;
+}
+
+static bool is_our_memory(const Connection *connection, const SetupOptions *options) {
+        const Memory *memory = connection->memory;
+
+        return connection->away_until_ns > 0 && memory && options->n_key == MEMORY_KEY_BYTES &&
+               memcmp(memory->key, options->key, MEMORY_KEY_BYTES) == 0;
+}
+
+/* Of a service that has come after another one, and knows our memory from that. */
+static int go_on(Connection *connection,
+                 sd_bus_message *call,
+                 int doorbell_fd,
+                 const SetupOptions *options,
+                 sd_bus_error *error) {
+        if (!is_our_memory(connection, options) ||
+            memory_set_bells(connection->memory, doorbell_fd, options->bell_fd) < 0)
+                return sd_bus_error_set(
+                        error, ERROR_WRONG_STATE, "This program does not have that memory.");
+        connection_go_on(connection, options->instances, options->n_instances / sizeof(uint64_t));
+        return sd_bus_reply_method_return(call, NULL);
+}
+
+static void take_key(Memory *memory, const SetupOptions *options) {
+        memory->has_key = options->n_key == MEMORY_KEY_BYTES;
+        if (memory->has_key)
+                memcpy(memory->key, options->key, MEMORY_KEY_BYTES);
 }
 
 static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -79,6 +130,8 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
                 r = read_setup_options(call, &options);
         if (r < 0)
                 return r;
+        if (options.is_again)
+                return go_on(connection, call, doorbell_fd, &options, error);
         r = memory_new(&memory, memory_fd, doorbell_fd, options.bell_fd);
         if (r == -EBADMSG)
                 return sd_bus_error_set(
@@ -92,6 +145,7 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
          * memory. */
         connection_take_requests(connection);
         connection_drop_memory(connection);
+        take_key(memory, &options);
         connection->memory = TAKE(memory);
         /* However short its life: a service that comes and goes is found again as fast as the first time. */
         connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;

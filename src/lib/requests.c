@@ -66,6 +66,22 @@ void connection_drop_memory(Connection *connection) {
         connection->memory = memory_unref(connection->memory);
 }
 
+static bool is_among(uint64_t id, const uint64_t *ids, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (ids[i] == id)
+                        return true;
+        return false;
+}
+
+void connection_go_on(Connection *connection, const uint64_t *instances, size_t n_instances) {
+        dt_instance *instance;
+
+        connection->away_until_ns = 0;
+        list_for_each (instance, &connection->instances, connection_link)
+                if (!is_among(instance->id, instances, n_instances))
+                        instance_end(instance);
+}
+
 void connection_take_requests(Connection *connection) {
         SmbAsked asked;
 

@@ -8,8 +8,9 @@
  *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it, and sends the trigger "NAME" on SIGUSR1
  *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; lack: so, too, and says so
  *              when it registers; note: records, but not all; brief: ends in the middle of its start; flood: writes
- *              as fast as it can; steady: 500 every millisecond, with shared memory for half a second; counting: one
- *              every millisecond, and goes on counting when it is started again
+ *              as fast as it can; steady: 500 every millisecond, with shared memory for half a second; busy: 100 every
+ *              millisecond, with what memory there is by itself; counting: one every millisecond, and goes on counting
+ *              when it is started again
  */
 
 #include <assert.h>
@@ -33,6 +34,7 @@
 #define PACKETS_AT_START  100
 
 #define STEADY_PACKETS_PER_MS 500
+#define BUSY_PACKETS_PER_MS   100
 #define STEADY_MEMORY_BYTES   (16u << 20)
 
 typedef struct Run {
@@ -67,12 +69,13 @@ static void write_packet(dt_writer *writer, unsigned number) {
 }
 
 /* However late it wakes up, the rate is that. */
-static void write_steadily(Run *self, dt_writer *writer, unsigned number) {
+static void
+write_steadily(Run *self, dt_writer *writer, unsigned number, unsigned n_packets_per_ms) {
         const uint64_t began_ns = now_ns();
         uint64_t n_written = 0;
 
         while (!self->is_stopping) {
-                const uint64_t n_due = (now_ns() - began_ns) / 1000000 * STEADY_PACKETS_PER_MS;
+                const uint64_t n_due = (now_ns() - began_ns) / 1000000 * n_packets_per_ms;
 
                 for (; n_written < n_due; n_written++)
                         write_packet(writer, ++number);
@@ -104,7 +107,9 @@ static void *run(void *userdata) {
                 write_packet(writer, ++number);
         dt_writer_flush(writer);
         if (streq(behaviour, "steady"))
-                write_steadily(self, writer, number);
+                write_steadily(self, writer, number, STEADY_PACKETS_PER_MS);
+        if (streq(behaviour, "busy"))
+                write_steadily(self, writer, number, BUSY_PACKETS_PER_MS);
         while (!self->is_stopping) {
                 write_packet(writer, ++number);
                 if (!is_flood)

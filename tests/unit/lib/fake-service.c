@@ -25,7 +25,7 @@ static void remove_socket(void) {
 
 void fake_init(Fake *fake) {
         memset(fake, 0, sizeof(*fake));
-        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = -1;
+        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = fake->memory_fd = -1;
         if (socket_path[0]) /* one library, one path: tests that are not forked share it */
                 return;
         strcpy(socket_dir, "/tmp/desktrace-test-XXXXXX");
@@ -121,13 +121,37 @@ static void read_source(sd_bus_message *call, Fake *fake) {
         sd_bus_message_exit_container(call);
 }
 
+static size_t read_variant_array(sd_bus_message *call, char type, void *ret, size_t n_max) {
+        const char variant[] = { 'a', type, 0 };
+        const void *data;
+        size_t n_bytes;
+
+        ck_assert_int_gt(sd_bus_message_enter_container(call, 'v', variant), 0);
+        ck_assert_int_ge(sd_bus_message_read_array(call, type, &data, &n_bytes), 0);
+        ck_assert_uint_le(n_bytes, n_max);
+        if (n_bytes > 0)
+                memcpy(ret, data, n_bytes);
+        sd_bus_message_exit_container(call);
+        return n_bytes;
+}
+
 static void read_producer_options(sd_bus_message *call, Fake *fake) {
         const char *key;
 
+        fake->n_said_key = fake->n_said_instances = 0;
         ck_assert_int_gt(sd_bus_message_enter_container(call, 'a', "{sv}"), 0);
         while (sd_bus_message_enter_container(call, 'e', "sv") > 0) {
                 ck_assert_int_gt(sd_bus_message_read(call, "s", &key), 0);
-                if (streq(key, "page-kb"))
+                if (streq(key, "memory-key"))
+                        fake->n_said_key = read_variant_array(
+                                call, 'y', fake->said_key, sizeof(fake->said_key));
+                else if (streq(key, "instances"))
+                        fake->n_said_instances = read_variant_array(call,
+                                                                    't',
+                                                                    fake->said_instances,
+                                                                    sizeof(fake->said_instances)) /
+                                                 sizeof(uint64_t);
+                else if (streq(key, "page-kb"))
                         ck_assert_int_gt(sd_bus_message_read(call, "v", "u", &fake->page_kib), 0);
                 else if (streq(key, "shared-memory-kb"))
                         ck_assert_int_gt(sd_bus_message_read(call, "v", "u", &fake->memory_kib), 0);
@@ -141,6 +165,70 @@ static void read_producer_options(sd_bus_message *call, Fake *fake) {
                 sd_bus_message_exit_container(call);
         }
         sd_bus_message_exit_container(call);
+}
+
+static void append_array(sd_bus_message *message,
+                         const char *key,
+                         char type,
+                         const void *data,
+                         size_t n_bytes) {
+        const char variant[] = { 'a', type, 0 };
+
+        ck_assert_int_ge(sd_bus_message_open_container(message, 'e', "sv"), 0);
+        ck_assert_int_ge(sd_bus_message_append(message, "s", key), 0);
+        ck_assert_int_ge(sd_bus_message_open_container(message, 'v', variant), 0);
+        ck_assert_int_ge(sd_bus_message_append_array(message, type, data, n_bytes), 0);
+        ck_assert_int_ge(sd_bus_message_close_container(message), 0);
+        ck_assert_int_ge(sd_bus_message_close_container(message), 0);
+}
+
+static sd_bus_message *new_call(Fake *fake, const char *member) {
+        sd_bus_message *message;
+
+        ck_assert_int_ge(sd_bus_message_new_method_call(
+                                 fake->bus,
+                                 &message,
+                                 fake->producer_address[0] ? fake->producer_address : NULL,
+                                 TRACING_PRODUCER_OBJECT,
+                                 TRACING_PRODUCER_INTERFACE,
+                                 member),
+                         0);
+        return message;
+}
+
+static sd_bus_message *new_setup(Fake *fake, int memory_fd, const char *key) {
+        sd_bus_message *message = new_call(fake, "SetupTracing");
+
+        ck_assert_int_ge(sd_bus_message_append(message, "hh", memory_fd, fake->doorbell_fd), 0);
+        ck_assert_int_ge(sd_bus_message_open_container(message, 'a', "{sv}"), 0);
+        ck_assert_int_ge(
+                sd_bus_message_append(
+                        message, "{sv}{sv}", "unknown", "as", 0, "bell", "h", fake->bell_fd),
+                0);
+        if (key)
+                append_array(message, "key", 'y', key, strlen(key));
+        return message;
+}
+
+static void make_bells(Fake *fake) {
+        fake->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        fake->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+/* Before the reply to its registration. */
+static void tell_known_memory(Fake *fake) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+
+        make_bells(fake);
+        message = new_setup(fake, fake->memory_fd, fake->known_key);
+        append_array(message,
+                     "instances",
+                     't',
+                     fake->known_instances,
+                     fake->n_known_instances * sizeof(uint64_t));
+        ck_assert_int_ge(sd_bus_message_close_container(message), 0);
+        ck_assert_int_ge(sd_bus_message_set_expect_reply(message, false), 0);
+        ck_assert_int_ge(sd_bus_send(fake->bus, message, NULL), 0);
 }
 
 static int on_register(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -163,6 +251,8 @@ static int on_register(sd_bus_message *call, void *userdata, sd_bus_error *error
         fake->n_registered++;
         if (fake->n_refusals > 0 && fake->n_refusals-- > 0)
                 return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "Not now.");
+        if (fake->known_key)
+                tell_known_memory(fake);
         return sd_bus_reply_method_return(call, "o", TRACING_PRODUCER_PATH "/1");
 }
 
@@ -305,7 +395,7 @@ void fake_accept_silent(Fake *fake) {
 
 void fake_own_name(Fake *fake, const char *bus_address) {
         memset(fake, 0, sizeof(*fake));
-        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = -1;
+        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = fake->memory_fd = -1;
         ck_assert_int_ge(sd_bus_new(&fake->bus), 0);
         ck_assert_int_ge(sd_bus_set_address(fake->bus, bus_address), 0);
         ck_assert_int_ge(sd_bus_set_bus_client(fake->bus, true), 0);
@@ -317,17 +407,22 @@ void fake_own_name(Fake *fake, const char *bus_address) {
 void fake_disconnect(Fake *fake) {
         fake->bus = sd_bus_close_unref(fake->bus);
         fake->n_sources = 0;
-        if (fake->memory)
+        if (fake->memory && !fake->key) {
                 munmap(fake->memory, fake->n_memory);
-        fake->memory = NULL;
+                fake->memory = NULL;
+        }
         fake->doorbell_fd = fd_close(fake->doorbell_fd);
         fake->bell_fd = fd_close(fake->bell_fd);
-        for (size_t i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
+        for (size_t i = 0; !fake->key && i < SMB_NATIVE_WRITERS_MAX; i++)
                 bytes_deinit(&fake->streams[i].packet);
-        memset(fake->streams, 0, sizeof(fake->streams));
+        if (!fake->key)
+                memset(fake->streams, 0, sizeof(fake->streams));
 }
 
 void fake_deinit(Fake *fake) {
+        if (fake->key)
+                fake->memory_fd = fd_close(fake->memory_fd);
+        fake->key = NULL;
         fake_disconnect(fake);
         fake->listen_fd = fd_close(fake->listen_fd);
         unlink(socket_path);
@@ -347,35 +442,10 @@ static int call(Fake *fake, sd_bus_message *message) {
         return r < 0 ? r : 0;
 }
 
-static sd_bus_message *new_call(Fake *fake, const char *member) {
-        sd_bus_message *message;
-
-        ck_assert_int_ge(sd_bus_message_new_method_call(
-                                 fake->bus,
-                                 &message,
-                                 fake->producer_address[0] ? fake->producer_address : NULL,
-                                 TRACING_PRODUCER_OBJECT,
-                                 TRACING_PRODUCER_INTERFACE,
-                                 member),
-                         0);
-        return message;
-}
-
 int fake_pass_memory(Fake *fake, int memory_fd) {
-        sd_bus_message *message = new_call(fake, "SetupTracing");
+        sd_bus_message *message = new_setup(fake, memory_fd, fake->key);
 
-        ck_assert_int_ge(sd_bus_message_append(message,
-                                               "hha{sv}",
-                                               memory_fd,
-                                               fake->doorbell_fd,
-                                               2,
-                                               "unknown",
-                                               "as",
-                                               0,
-                                               "bell",
-                                               "h",
-                                               fake->bell_fd),
-                         0);
+        ck_assert_int_ge(sd_bus_message_close_container(message), 0);
         return call(fake, message);
 }
 
@@ -409,9 +479,10 @@ void fake_setup_memory(Fake *fake, size_t pages_bytes, uint32_t page_bytes) {
         fake->memory = mmap(NULL, fake->n_memory, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         ck_assert(fake->memory != MAP_FAILED);
         smb_area_create(&fake->area, fake->memory, pages_bytes, page_bytes);
-        fake->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        fake->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        make_bells(fake);
         ck_assert_int_eq(fake_pass_memory(fake, fd), 0);
+        if (fake->key)
+                fake->memory_fd = TAKE_FD(fd);
 }
 
 int fake_setup(Fake *fake, uint64_t id, const char *name, const void *config, size_t n_config) {

@@ -44,12 +44,21 @@ typedef struct Fake {
         uint32_t memory_kib, page_kib;
         uint64_t pid_namespace; /* 0: in the initial one */
         bool has_proof;         /* of the pid */
+        uint8_t said_key[16];   /* of a memory that it has */
+        uint64_t said_instances[8];
+        size_t n_said_key, n_said_instances;
         FakeSource sources[FAKE_SOURCES_MAX];
         size_t n_sources;
 
         void *memory;
         size_t n_memory;
         int doorbell_fd, bell_fd;
+        const char *
+                key; /* of 16 characters: the memory is kept, and stays when the library is disconnected */
+        int memory_fd;         /* then */
+        const char *known_key; /* who registers is told that it has that memory; NULL: nobody is */
+        uint64_t known_instances[8];
+        size_t n_known_instances;
         bool starts; /* with its setup */
         SmbArea area;
         Stream streams[SMB_NATIVE_WRITERS_MAX];

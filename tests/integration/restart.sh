@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The service is killed at any moment while programs write: what they had written is in the trace, once and in its
+# order, and so is what they write while there is no service and after that.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/integration/bus-lib.sh
+. "$(dirname "$0")/bus-lib.sh"
+
+here=$(dirname "$0")
+trace=$tmp/trace.pftrace
+
+n_started() { [ "$(grep -c ^started "$tmp/keeper")" -ge "$1" ]; }
+is_there() { property "$path" State | grep -q "\"$1\""; }
+# next_service SIGNAL: to the keeper, and another process of the service is there
+next_service() {
+        local n
+        n=$(grep -c ^started "$tmp/keeper")
+        kill "-$1" "$keeper"
+        eventually n_started $((n + 1))
+        eventually has_owner --user $BUS
+}
+# is_whole NAME...: see restart-check.py
+is_whole() { /usr/bin/python3 -B "$here/restart-check.py" "$trace" "$@"; }
+log_says() { grep -aq -- "$1" "$tmp/log"; }
+read_trace() { "$DESKTRACE" stop --user whole -f -o "$trace"; }
+
+# The keys that the service has given, as they pass over the bus; each in the form that busctl wants it in.
+keys() {
+        /usr/bin/python3 -c 'import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("member") == "SetupTracing":
+        key = message["payload"]["data"][2].get("key", {}).get("data", [])
+        print(len(key), *key)' <"$tmp/monitor"
+}
+# There is something to hear by now, as this asks.
+is_heard() { has_owner --user $BUS && [ -s "$tmp/monitor" ]; }
+has_keys() { [ "$(keys | wc -l)" -ge "$1" ]; }
+# registers_as PATTERN KEY...: who names that key is such a producer
+registers_as() {
+        local pattern=$1
+        shift
+        manager RegisterProducer 'sa(sa{sv})a{sv}' thief 0 2 memory-key ay "$@" instances at 1 1 | grep -qE "$pattern"
+}
+
+session_bus
+started busctl --user monitor --json=short >"$tmp/monitor"
+/usr/bin/python3 -B "$here/store-keeper.py" "$DESKTRACED" --user --idle-timeout=infinity >"$tmp/keeper" 2>>"$tmp/log" &
+keeper=$!
+pids+=("$keeper")
+eventually is_heard
+producer slow org.example.test
+slow=$started
+producer busy org.example.test busy
+producer short org.example.test
+short=$started
+start 5 sources as 1 org.example.test buffer-size-kb u 262144 duration-ms u 300000 detach b true name s whole
+ok "a session records" recorded "$path"
+ok "each program has a key for its memory" eventually has_keys 3
+
+next_service USR1
+ok "after a kill its session goes on" is_there started
+ok "the next process expects the programs back" log_says 'programs of the process before are expected back'
+# Three in a row that end soon would be too many; one that is told to end has not failed.
+for how in USR2 USR1 USR1 USR2 USR1 USR1 USR2; do
+        sleep "0.0$((RANDOM % 10))"
+        next_service $how
+done
+ok "after more of them, too" eventually is_there started
+
+# One ends while there is no service, and somebody else comes with the keys of them all.
+kill -STOP "$slow"
+n=$(grep -c ^started "$tmp/keeper")
+kill -KILL "$short"
+kill -USR1 "$keeper"
+eventually n_started $((n + 1))
+eventually has_owner --user $BUS
+for key in "$(keys | sed -n 1p)" "$(keys | sed -n 2p)" "0"; do
+        # shellcheck disable=SC2086 # a number and that many bytes
+        ok "another process is another producer, with whatever key" registers_as 'producer/([4-9]|[0-9]{2,})"' $key
+done
+kill -CONT "$slow"
+ok "a flush is answered" "$DESKTRACE" flush --user whole
+ok "it can be read" read_trace
+ok "what each program had written is there, once and in its order" is_whole slow busy short
+[ -z "${RESTART_TRACE-}" ] || cp "$trace" "$RESTART_TRACE"
+kill -TERM "$keeper"
+finish
