@@ -5,7 +5,7 @@
  *
  * A heap has grown by what is in use at its last dump in the range but was not at its first. So memory that a program
  * needs to start mostly does not count. Memory that was never freed is what a program had in use when it, or the
- * recording, ended.
+ * recording, ended. Of several recordings of one heap at the same time the first counts.
  */
 
 #include <errno.h>
@@ -30,6 +30,9 @@ static const AnswerColumn facts[] = {
         [GROWS_FACT_MOST_LEFT] = { "most_not_freed_bytes", NULL, ANSWER_BYTES },
         [GROWS_FACT_MOST_LEFT_WHO] = { "most_not_freed_program", NULL, ANSWER_TEXT },
         [GROWS_FACT_MOST_LEFT_AT] = { "most_not_freed_stack", NULL, ANSWER_TEXT },
+        [GROWS_FACT_MOST_THREAD] = { "most_growing_thread_bytes", NULL, ANSWER_BYTES },
+        [GROWS_FACT_MOST_THREAD_WHO] = { "most_growing_thread_program", NULL, ANSWER_TEXT },
+        [GROWS_FACT_MOST_THREAD_NAME] = { "most_growing_thread", NULL, ANSWER_TEXT },
 };
 
 enum { COLUMN_PID = GROWS_COLUMN_STACK + 1, COLUMN_HEAP, COLUMN_CALLSITE };
@@ -40,6 +43,7 @@ static const AnswerColumn columns[] = {
         [GROWS_COLUMN_FIRST] = { "first_bytes", N_("FROM"), ANSWER_BYTES },
         [GROWS_COLUMN_LAST] = { "last_bytes", N_("TO"), ANSWER_BYTES },
         [GROWS_COLUMN_LEFT] = { "not_freed_bytes", N_("NOT FREED"), ANSWER_BYTES },
+        [GROWS_COLUMN_THREAD] = { "thread", N_("THREAD"), ANSWER_TEXT },
         [GROWS_COLUMN_STACK] = { "stack", N_("STACK"), ANSWER_TEXT },
         [COLUMN_PID] = { "pid", NULL, ANSWER_COUNT },
         [COLUMN_HEAP] = { "heap", NULL, ANSWER_TEXT },
@@ -56,9 +60,17 @@ typedef struct Heap {
 typedef struct GrowingSite {
         uint32_t heap; /* place */
         uint32_t callsite;
+        uint32_t thread; /* a name; 0: it is not known */
         int64_t first, last, left;
         bool has_growth, has_left;
 } GrowingSite;
+
+/* By name, of a process. */
+typedef struct GrowingThread {
+        uint32_t heap; /* any of its process's */
+        uint32_t name;
+        int64_t growth;
+} GrowingThread;
 
 typedef struct Grows {
         const AnswerQuestion *question;
@@ -68,13 +80,18 @@ typedef struct Grows {
         GrowingSite *sites;
         size_t n_sites, n_sites_allocated;
         TraceMap site_places; /* heap and call site → index */
+        GrowingThread *threads;
+        size_t n_threads, n_threads_allocated;
+        TraceMap thread_places; /* process and name → index */
 } Grows;
 
 static void grows_deinit(Grows *grows) {
         free(grows->heaps);
         free(grows->sites);
+        free(grows->threads);
         trace_map_deinit(&grows->heap_places);
         trace_map_deinit(&grows->site_places);
+        trace_map_deinit(&grows->thread_places);
 }
 
 static Heap *heap_of(Grows *grows, uint32_t upid, uint32_t name) {
@@ -106,7 +123,11 @@ static GrowingSite *site_of(Grows *grows, const Heap *heap, uint32_t callsite) {
                           sizeof(*grows->sites)) ||
             trace_map_set(&grows->site_places, key, grows->n_sites))
                 return NULL;
-        grows->sites[grows->n_sites] = (GrowingSite){ .heap = number, .callsite = callsite };
+        grows->sites[grows->n_sites] = (GrowingSite){
+                .heap = number,
+                .callsite = callsite,
+                .thread = trace_stack_thread(grows->question->store, callsite),
+        };
         return &grows->sites[grows->n_sites++];
 }
 
@@ -124,12 +145,15 @@ static int take_change(Grows *grows, uint32_t row) {
         const TraceTable *table = &grows->question->store->tables[TRACE_TABLE_HEAP];
         const int64_t at = trace_table_i64(table, HEAP_TS, row),
                       size = trace_table_i64(table, HEAP_SIZE, row);
-        Heap *heap = heap_of(grows,
-                             trace_table_get(table, HEAP_UPID, row),
-                             trace_table_get(table, HEAP_HEAP, row));
-        GrowingSite *site =
-                heap ? site_of(grows, heap, trace_table_get(table, HEAP_CALLSITE, row)) : NULL;
+        Heap *heap;
+        GrowingSite *site;
 
+        if (trace_table_get(table, HEAP_RECORDING, row) > 0)
+                return 0;
+        heap = heap_of(grows,
+                       trace_table_get(table, HEAP_UPID, row),
+                       trace_table_get(table, HEAP_HEAP, row));
+        site = heap ? site_of(grows, heap, trace_table_get(table, HEAP_CALLSITE, row)) : NULL;
         if (!site)
                 return -ENOMEM;
         if (at >= grows->question->start)
@@ -145,7 +169,8 @@ static int take_left(Grows *grows, uint32_t row) {
         Heap *heap;
         GrowingSite *site;
 
-        if (trace_table_i64(table, HEAP_SITE_AT_EXIT, row) == 0)
+        if (trace_table_i64(table, HEAP_SITE_AT_EXIT, row) == 0 ||
+            trace_table_get(table, HEAP_SITE_RECORDING, row) > 0)
                 return 0;
         heap = heap_of(grows,
                        trace_table_get(table, HEAP_SITE_UPID, row),
@@ -236,6 +261,7 @@ static void put_site(Answer *answer, const Grows *grows, const GrowingSite *site
         }
         if (site->has_left)
                 answer_set(&cells[GROWS_COLUMN_LEFT], site->left);
+        answer_set_name(answer, &cells[GROWS_COLUMN_THREAD], store, site->thread);
         if (heap->upid < processes->n &&
             trace_table_number(processes, PROCESS_PID, heap->upid, &pid))
                 answer_set(&cells[COLUMN_PID], pid);
@@ -281,6 +307,52 @@ static void put_sums(Answer *answer, const Grows *grows) {
         put_stack(answer, &answer->facts[GROWS_FACT_MOST_LEFT_AT], grows->question, most->callsite);
 }
 
+static GrowingThread *thread_of(Grows *grows, const GrowingSite *site) {
+        const uint64_t key = (uint64_t)grows->heaps[site->heap].upid << 32 | site->thread,
+                       place = trace_map_find(&grows->thread_places, key);
+
+        if (place != TRACE_MAP_NONE)
+                return &grows->threads[place];
+        if (trace_reserve((void **)&grows->threads,
+                          &grows->n_threads_allocated,
+                          grows->n_threads + 1,
+                          sizeof(*grows->threads)) ||
+            trace_map_set(&grows->thread_places, key, grows->n_threads))
+                return NULL;
+        grows->threads[grows->n_threads] =
+                (GrowingThread){ .heap = site->heap, .name = site->thread };
+        return &grows->threads[grows->n_threads++];
+}
+
+static int put_thread(Answer *answer, Grows *grows) {
+        const GrowingThread *most = NULL;
+
+        for (size_t i = 0; i < grows->n_sites; i++) {
+                const GrowingSite *site = &grows->sites[i];
+                GrowingThread *thread = site->thread ? thread_of(grows, site) : NULL;
+
+                if (site->thread && !thread)
+                        return -ENOMEM;
+                if (thread)
+                        thread->growth = time_add(thread->growth, growth_of(site));
+        }
+        for (size_t i = 0; i < grows->n_threads; i++)
+                if (grows->threads[i].growth > (most ? most->growth : 0))
+                        most = &grows->threads[i];
+        if (!most)
+                return 0;
+        answer_set(&answer->facts[GROWS_FACT_MOST_THREAD], most->growth);
+        put_program(answer,
+                    grows,
+                    &answer->facts[GROWS_FACT_MOST_THREAD_WHO],
+                    &grows->heaps[most->heap]);
+        answer_set_name(answer,
+                        &answer->facts[GROWS_FACT_MOST_THREAD_NAME],
+                        grows->question->store,
+                        most->name);
+        return 0;
+}
+
 static int grows_find(Answer *answer, const AnswerQuestion *question) {
         _cleanup_(grows_deinit) Grows grows = { .question = question };
         int r = collect(&grows);
@@ -295,7 +367,7 @@ static int grows_find(Answer *answer, const AnswerQuestion *question) {
                 put_site(answer, &grows, &grows.sites[i]);
         put_heaps(answer, &grows);
         put_sums(answer, &grows);
-        return 0;
+        return put_thread(answer, &grows);
 }
 
 const AnswerDef answer_grows = {

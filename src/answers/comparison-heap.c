@@ -35,7 +35,8 @@ static int64_t *sum_up(const TraceStore *store, int64_t at) {
         for (uint32_t row = 0; sums && row < table->n; row++) {
                 const uint32_t callsite = trace_table_get(table, HEAP_CALLSITE, row);
 
-                if (trace_table_i64(table, HEAP_TS, row) <= at && callsite < n_callsites)
+                if (trace_table_i64(table, HEAP_TS, row) <= at && callsite < n_callsites &&
+                    trace_table_get(table, HEAP_RECORDING, row) == 0)
                         sums[callsite] =
                                 time_add(sums[callsite], trace_table_i64(table, HEAP_SIZE, row));
         }

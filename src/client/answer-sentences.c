@@ -324,6 +324,18 @@ static void say_growth(GString *out, const Answer *answer) {
                                        who,
                                        stack);
         }
+        if (answer->facts[GROWS_FACT_MOST_THREAD].is_there) {
+                FACT(most, GROWS_FACT_MOST_THREAD);
+                FACT(who, GROWS_FACT_MOST_THREAD_WHO);
+                FACT(thread, GROWS_FACT_MOST_THREAD_NAME);
+
+                g_string_append_printf(out,
+                                       _("By thread, it was %s of %s that made a heap grow the "
+                                         "most, by %s.\n"),
+                                       thread,
+                                       who,
+                                       most);
+        }
 }
 
 static void say_left(GString *out, const Answer *answer) {

@@ -15,9 +15,16 @@
 /* Where Flatpak shows the system's /usr, to apps with "--filesystem=host-os". */
 #define FLATPAK_HOST "/run/host"
 
+/* Our thread makes a program one of several threads, in which glibc's malloc() takes a lock for all that the calling
+ * thread has not cached. It caches 7 blocks of a size; with as many as each version allows the lock is as rare as a
+ * program with one thread needs. */
+#define TUNABLE       "glibc.malloc.tcache_count"
+#define TUNABLE_VALUE TUNABLE "=127"
+
 void heap_command_deinit(HeapCommand *command) {
         g_clear_pointer(&command->preload, g_free);
         g_clear_pointer(&command->interval, g_free);
+        g_clear_pointer(&command->tunables, g_free);
         g_clear_pointer(&command->app_preload, g_free);
         g_clear_pointer(&command->app_folder, g_free);
 }
@@ -72,6 +79,15 @@ static void prepare_app(HeapCommand *ret, const char *library) {
         }
 }
 
+/* What the user has chosen stays. */
+static char *find_tunables(void) {
+        const char *set = g_getenv("GLIBC_TUNABLES");
+
+        if (!set || !*set)
+                return g_strdup(TUNABLE_VALUE);
+        return strstr(set, TUNABLE) ? NULL : g_strdup_printf("%s:%s", set, TUNABLE_VALUE);
+}
+
 /* What is loaded by name and by us may come from anywhere, so that stays in front. */
 static ExitStatus prepare(HeapCommand *ret, uint64_t interval, const char *const *command) {
         const char *others = g_getenv("LD_PRELOAD");
@@ -86,6 +102,7 @@ static ExitStatus prepare(HeapCommand *ret, uint64_t interval, const char *const
                                                  : g_strdup(library);
         }
         ret->interval = g_strdup_printf("%" PRIu64, interval);
+        ret->tunables = find_tunables();
         return status;
 }
 
@@ -151,6 +168,7 @@ static void
 add_options(GStrvBuilder *words, const HeapCommand *heap, const ProcessVariable *variables) {
         add_variable(words, TRACING_ENV_PRELOAD, heap->app_preload);
         add_variable(words, TRACING_ENV_HEAP, heap->interval);
+        add_variable(words, TRACING_ENV_TUNABLES, heap->tunables);
         add_variable(words, TRACING_ENV_WAIT, value_of(variables, TRACING_ENV_WAIT));
         add_filesystem(words, heap->app_folder ? heap->app_folder : "host-os", ":ro");
         add_service(words, variables);

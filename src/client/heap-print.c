@@ -58,6 +58,15 @@ static const TableColumn churn_columns[SITE_COLUMNS] = {
         { N_("STACK") },
 };
 
+#define THREAD_COLUMNS 4
+
+static const TableColumn thread_columns[THREAD_COLUMNS] = {
+        { N_("THREAD") },
+        { N_("IN USE"), true },
+        { N_("ALLOCATED"), true },
+        { N_("FREED SOON"), true },
+};
+
 static const HeapTable tables[] = {
         { HEAP_BY_IN_USE, N_("In use at the end"), in_use_columns, heap_n_in_use },
         { HEAP_BY_PEAK, N_("In use at the peak"), peak_columns, n_at_peak },
@@ -96,6 +105,14 @@ static void print_title(const char *title) {
         printf("\n%s%s%s\n", style(stdout, STYLE_BOLD), title, style(stdout, STYLE_NORMAL));
 }
 
+static void print_more(size_t n) {
+        if (n > 0)
+                printf(ngettext("… and %zu more (--top=0 shows all)\n",
+                                "… and %zu more (--top=0 shows all)\n",
+                                n),
+                       n);
+}
+
 static void print_sites(const Print *print, const HeapProgram *program, const HeapTable *kind) {
         g_autoptr(GPtrArray) sites = heap_report_sorted(program, kind->order);
         const uint64_t all = sum_of(kind->order, sites);
@@ -109,11 +126,30 @@ static void print_sites(const Print *print, const HeapProgram *program, const He
                 add_site(&table, print, kind, g_ptr_array_index(sites, i), all);
         print_title(_(kind->title));
         table_print(&table, print->has_legend);
-        if (n < sites->len)
-                printf(ngettext("… and %zu more (--top=0 shows all)\n",
-                                "… and %zu more (--top=0 shows all)\n",
-                                sites->len - n),
-                       sites->len - n);
+        print_more(sites->len - n);
+}
+
+/* A thread that is alone has allocated all. */
+static void print_threads(const Print *print, const HeapProgram *program) {
+        const size_t n_all = program->threads->len,
+                     n = print->n_rows_max ? MIN(print->n_rows_max, n_all) : n_all;
+        _cleanup_(table_deinit) Table table = { 0 };
+        char text[TEXT_SIZE_BYTES];
+
+        if (n_all < 2)
+                return;
+        table_init(&table, thread_columns, THREAD_COLUMNS);
+        for (size_t i = 0; i < n; i++) {
+                const HeapThreadSums *thread = &g_array_index(program->threads, HeapThreadSums, i);
+
+                table_add(&table, thread->name);
+                table_add(&table, text_format_size(text, heap_in_use(thread->sums)));
+                table_add(&table, text_format_size(text, thread->sums[TRACE_HEAP_ALLOCATED]));
+                table_add(&table, text_format_size(text, thread->sums[TRACE_HEAP_FREED_SOON]));
+        }
+        print_title(_("By the thread that has allocated it"));
+        table_print(&table, print->has_legend);
+        print_more(n_all - n);
 }
 
 static void print_sums(const HeapProgram *program) {
@@ -160,6 +196,7 @@ static void print_program(const Print *print, const HeapProgram *program) {
         print_trust(program);
         for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
                 print_sites(print, program, &tables[i]);
+        print_threads(print, program);
 }
 
 void heap_report_print(const HeapReport *report, size_t n_rows_max, bool has_legend) {
@@ -218,6 +255,19 @@ static void write_sites(JsonWriter *writer,
         json_end_array(writer);
 }
 
+static void write_threads(JsonWriter *writer, const HeapProgram *program) {
+        json_begin_array(writer, "threads");
+        for (guint i = 0; i < program->threads->len; i++) {
+                const HeapThreadSums *thread = &g_array_index(program->threads, HeapThreadSums, i);
+
+                json_begin_object(writer, NULL);
+                json_string(writer, "thread", thread->name);
+                write_sums(writer, thread->sums);
+                json_end_object(writer);
+        }
+        json_end_array(writer);
+}
+
 static void
 write_program(JsonWriter *writer, const HeapReport *report, const HeapProgram *program) {
         json_begin_object(writer, NULL);
@@ -225,6 +275,7 @@ write_program(JsonWriter *writer, const HeapReport *report, const HeapProgram *p
         json_string(writer, "name", program->name);
         json_string(writer, "heap", program->heap);
         json_uint(writer, "sampling_interval_bytes", program->interval);
+        json_uint(writer, "recording", program->recording);
         json_bool(writer, "at_exit", program->has_ended);
         write_sums(writer, program->sums);
         json_uint(writer, "stacks", program->sites->len);
@@ -234,6 +285,7 @@ write_program(JsonWriter *writer, const HeapReport *report, const HeapProgram *p
         write_sites(writer, report, program, HEAP_BY_IN_USE, "most_in_use");
         write_sites(writer, report, program, HEAP_BY_PEAK, "most_at_peak");
         write_sites(writer, report, program, HEAP_BY_CHURN, "most_freed_soon");
+        write_threads(writer, program);
         json_end_object(writer);
 }
 

@@ -18,7 +18,7 @@ typedef enum SiteKind { SITE_COMPLETE, SITE_TRUNCATED, SITE_OTHERS } SiteKind;
 
 typedef struct Reading {
         HeapReport *report;
-        GHashTable *programs; /* "upid heap interval" → HeapProgram */
+        GHashTable *programs; /* "upid heap interval recording" → HeapProgram */
 } Reading;
 
 static uint64_t difference(uint64_t x, uint64_t y) {
@@ -59,6 +59,7 @@ static void program_free(void *data) {
         HeapProgram *program = data;
 
         g_array_unref(program->sites);
+        g_array_unref(program->threads);
         g_free(program);
 }
 
@@ -71,8 +72,10 @@ static HeapProgram *program_new(const TraceStore *store, uint32_t row) {
 
         program->heap = trace_pool_text(&store->pool, trace_table_get(table, HEAP_SITE_HEAP, row));
         program->interval = (uint64_t)trace_table_i64(table, HEAP_SITE_INTERVAL, row);
+        program->recording = trace_table_get(table, HEAP_SITE_RECORDING, row);
         program->has_ended = trace_table_i64(table, HEAP_SITE_AT_EXIT, row) != 0;
         program->sites = g_array_new(FALSE, FALSE, sizeof(HeapSite));
+        program->threads = g_array_new(FALSE, TRUE, sizeof(HeapThreadSums));
         if (upid >= processes->n)
                 return program;
         program->name =
@@ -84,10 +87,11 @@ static HeapProgram *program_new(const TraceStore *store, uint32_t row) {
 
 static HeapProgram *program_of(const Reading *reading, uint32_t row) {
         const TraceTable *table = &reading->report->store->tables[TRACE_TABLE_HEAP_SITE];
-        g_autofree char *key = g_strdup_printf("%" PRIu32 " %" PRIu32 " %" PRIi64,
+        g_autofree char *key = g_strdup_printf("%" PRIu32 " %" PRIu32 " %" PRIi64 " %" PRIu32,
                                                trace_table_get(table, HEAP_SITE_UPID, row),
                                                trace_table_get(table, HEAP_SITE_HEAP, row),
-                                               trace_table_i64(table, HEAP_SITE_INTERVAL, row));
+                                               trace_table_i64(table, HEAP_SITE_INTERVAL, row),
+                                               trace_table_get(table, HEAP_SITE_RECORDING, row));
         HeapProgram *program = g_hash_table_lookup(reading->programs, key);
 
         if (program)
@@ -98,16 +102,34 @@ static HeapProgram *program_of(const Reading *reading, uint32_t row) {
         return program;
 }
 
+/* A program has few names of threads. */
+static HeapThreadSums *thread_of(HeapProgram *program, const char *name) {
+        const HeapThreadSums new = { .name = name };
+
+        for (guint i = 0; i < program->threads->len; i++) {
+                HeapThreadSums *thread = &g_array_index(program->threads, HeapThreadSums, i);
+
+                if (thread->name == name)
+                        return thread;
+        }
+        g_array_append_val(program->threads, new);
+        return &g_array_index(program->threads, HeapThreadSums, program->threads->len - 1);
+}
+
 static void take_site(const Reading *reading, uint32_t row) {
         const TraceStore *store = reading->report->store;
         const TraceTable *table = &store->tables[TRACE_TABLE_HEAP_SITE];
         HeapProgram *program = program_of(reading, row);
         HeapSite site = { .callsite = trace_table_get(table, HEAP_SITE_CALLSITE, row) };
         const SiteKind kind = kind_of(store, site.callsite);
+        HeapThreadSums *thread = thread_of(
+                program,
+                trace_pool_text(&store->pool, trace_table_get(table, HEAP_SITE_THREAD, row)));
 
         for (unsigned i = 0; i < _TRACE_HEAP_SUMS_N; i++) {
                 site.sums[i] = (uint64_t)trace_table_i64(table, HEAP_SITE_SUMS + i, row);
                 add(&program->sums[i], site.sums[i]);
+                add(&thread->sums[i], site.sums[i]);
         }
         site.is_complete = kind == SITE_COMPLETE;
         program->n_complete += site.is_complete;
@@ -125,6 +147,15 @@ static int compare_programs(gconstpointer left, gconstpointer right) {
         if (a != b)
                 return a > b ? -1 : 1;
         return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int compare_threads(gconstpointer left, gconstpointer right) {
+        const HeapThreadSums *x = left, *y = right;
+        const uint64_t a = heap_in_use(x->sums), b = heap_in_use(y->sums);
+
+        if (a != b)
+                return a > b ? -1 : 1;
+        return g_strcmp0(x->name, y->name);
 }
 
 static void count_invalid(HeapReport *report) {
@@ -167,6 +198,11 @@ int heap_report_read(HeapReport **ret, int fd) {
         report->programs = g_ptr_array_new_with_free_func(program_free);
         take_sites(report);
         g_ptr_array_sort(report->programs, compare_programs);
+        for (guint i = 0; i < report->programs->len; i++) {
+                HeapProgram *program = g_ptr_array_index(report->programs, i);
+
+                g_array_sort(program->threads, compare_threads);
+        }
         count_invalid(report);
         *ret = report;
         return 0;

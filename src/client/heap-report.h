@@ -22,18 +22,26 @@ typedef struct HeapSite {
         uint64_t sums[_TRACE_HEAP_SUMS_N];
 } HeapSite;
 
-/* A heap of a program; each recording of it with an interval of its own is one. */
+/* What threads of one name have allocated. */
+typedef struct HeapThreadSums {
+        const char *name; /* NULL: it is not known */
+        uint64_t sums[_TRACE_HEAP_SUMS_N];
+} HeapThreadSums;
+
+/* A heap of a program; each of several recordings of it at the same time is one. */
 typedef struct HeapProgram {
         int32_t pid;
         const char *name; /* or NULL */
         const char *heap;
         uint64_t interval;
-        bool has_ended; /* the program, and this is what it left */
+        uint32_t recording; /* 0 but for the second and further ones at the same time */
+        bool has_ended;     /* the program, and this is what it left */
         uint64_t sums[_TRACE_HEAP_SUMS_N];
         size_t n_complete;
         uint64_t complete; /* bytes that complete stacks allocated */
         uint64_t others;   /* bytes of stacks that there was no room for */
         GArray *sites;     /* of HeapSite */
+        GArray *threads;   /* of HeapThreadSums, the one with the most in use first */
 } HeapProgram;
 
 typedef struct HeapReport {

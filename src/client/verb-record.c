@@ -487,6 +487,7 @@ static ExitStatus record(Run *run) {
                 { TRACING_ENV_WAIT, startup || run->heap.interval ? COMMAND_WAIT_MS : NULL, true },
                 { TRACING_ENV_PRELOAD, run->heap.preload, false },
                 { TRACING_ENV_HEAP, run->heap.interval, false },
+                { TRACING_ENV_TUNABLES, run->heap.tunables, false },
                 { 0 },
         };
         g_auto(GStrv) command = NULL;

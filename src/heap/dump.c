@@ -4,6 +4,7 @@
 
 #include "heap/dump.h"
 #include "heap/memory.h"
+#include "heap/thread-names.h"
 #include "shared/macro.h"
 #include "shared/process-uuid.h"
 
@@ -68,11 +69,6 @@ enum {
 typedef struct Part {
         WireWriter interned, samples;
 } Part;
-
-static const char *const words[_SITE_WORD_N] = {
-        [SITE_WORD_OTHERS] = "[others]",
-        [SITE_WORD_TRUNCATED] = "[truncated]",
-};
 
 #define BITS_BYTES(n) ((n) / 8)
 
@@ -151,7 +147,8 @@ static void intern_module(Dump *dump, WireWriter *wire, uint32_t number) {
 
 static void intern_frame(Dump *dump, WireWriter *wire, uint32_t number) {
         const SiteFrame *frame = &profile_sites()->frames[number];
-        const char *name = frame->module == SITE_NO_MODULE ? words[frame->address] : NULL;
+        const char *name =
+                frame->module == SITE_NO_MODULE ? thread_names_text(frame->address) : NULL;
         size_t begin;
 
         if (!tell(dump->told_frames, number))

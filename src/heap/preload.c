@@ -9,8 +9,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "heap/own-allocator.h"
 #include "heap/profile.h"
 #include "heap/real.h"
 #include "heap/recorder.h"
@@ -29,6 +31,30 @@ static HeapProcess program = { .name = "" };
 static uint64_t wait_until_ns;
 static dt_source *sources[2];
 
+/* What is known beforehand not to be seen. */
+static void note_unseen(dt_instance *instance, const HeapSettings *settings) {
+        const char *own = own_allocator_find();
+        char text[512];
+
+        if (settings->wants_stream)
+                (void)dt_instance_add_note(instance,
+                                           N_("stream_allocations is not supported: sums by call "
+                                              "stack are recorded."));
+        if (!walker_has_stacks())
+                (void)dt_instance_add_note(instance,
+                                           N_("Allocations have their callers only: call stacks "
+                                              "need an x86-64 processor and glibc 2.35."));
+        if (!own)
+                return;
+        snprintf(text,
+                 sizeof(text),
+                 N_("%s seems to be a part of %s: what that gives out is not seen, but "
+                    "page faults are (desktrace record --stacks-at=page-fault)."),
+                 own,
+                 program.name);
+        (void)dt_instance_add_note(instance, text);
+}
+
 /* Runs on libdesktrace's thread, whose allocations are not the program's. */
 static const char *setup(dt_instance *instance, const void *config, size_t n, bool is_for_all) {
         HeapSettings settings;
@@ -43,14 +69,7 @@ static const char *setup(dt_instance *instance, const void *config, size_t n, bo
                 return N_("the heapprofd_config is no protobuf message");
         if (!settings.is_meant)
                 return NULL;
-        if (settings.wants_stream)
-                (void)dt_instance_add_note(instance,
-                                           N_("stream_allocations is not supported: sums by call "
-                                              "stack are recorded."));
-        if (!walker_has_stacks())
-                (void)dt_instance_add_note(instance,
-                                           N_("Allocations have their callers only: call stacks "
-                                              "need an x86-64 processor and glibc 2.35."));
+        note_unseen(instance, &settings);
         r = recorder_add(&recording, instance, &settings, &program);
         if (r == -EBUSY)
                 return N_("eight sessions record this program's heap already");
@@ -138,6 +157,31 @@ static void begin(const char *interval_text) {
         (void)recorder_start_early(interval);
 }
 
+/* Processes of Chromium, and of what is made of it, that make their sandbox or fork on the condition that they have one
+ * thread. Their memory is of an allocator of their own, as the browser's own process says. */
+static bool must_be_single(int argc, char **argv) {
+        static const char *const all[] = {
+                "--type=zygote",
+                "--type=gpu-process",
+                "--type=utility",
+                "--type=renderer",
+        };
+
+        for (int i = 1; i < argc; i++)
+                for (size_t k = 0; k < ARRAY_SIZE(all); k++)
+                        if (argv[i] && streq(argv[i], all[k]))
+                                return true;
+        return false;
+}
+
+static void begin_and_offer(const char *reason) {
+        if (profile_init() < 0)
+                reason = N_("there is no memory left to record the heap in");
+        if (!reason)
+                begin(secure_getenv(TRACING_ENV_HEAP));
+        offer(reason);
+}
+
 /* Allocations made here or by libdesktrace are not the program's. */
 __attribute__((__constructor__)) static void load(int argc, char **argv) {
         const char *reason = find_reason();
@@ -146,11 +190,8 @@ __attribute__((__constructor__)) static void load(int argc, char **argv) {
         real_find();
         program.pid = getpid();
         program.name = argc > 0 && argv[0] ? argv[0] : program_invocation_name;
-        if (profile_init() == 0) {
-                if (!reason)
-                        begin(secure_getenv(TRACING_ENV_HEAP));
-                offer(reason);
-        }
+        if (!must_be_single(argc, argv))
+                begin_and_offer(reason);
         heap_thread.is_inside = false;
 }
 

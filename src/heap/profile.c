@@ -6,6 +6,7 @@
 #include "heap/chance.h"
 #include "heap/memory.h"
 #include "heap/profile.h"
+#include "heap/thread-names.h"
 #include "shared/monotonic.h"
 #include "shared/siphash.h"
 
@@ -16,12 +17,12 @@
 static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, counting = PTHREAD_MUTEX_INITIALIZER;
 static Walker walker;
 static Sites sites;
-static SiteFrame frames[SITE_STACK_FRAMES_MAX];
+static SiteFrame frames[SITE_STACK_FRAMES_MAX + 1]; /* and the thread */
 static ProfileSession sessions[PROFILE_SESSIONS_MAX];
 
 static _Atomic uint64_t interval_least; /* 0: no session */
 
-_Thread_local HeapThread heap_thread;
+_Thread_local HeapThread heap_thread __attribute__((__tls_model__("initial-exec")));
 _Atomic uint32_t profile_epoch;
 bool *profile_is_ours;
 Addresses profile_addresses;
@@ -293,6 +294,7 @@ static uint32_t find_site(HeapThread *thread, uint8_t heap, const WalkStart *sta
 
         pthread_mutex_lock(&walking);
         n = walker_run(&walker, frames, start, thread);
+        frames[n++] = thread_names_frame(thread);
         site = sites_find(&sites, heap, frames, n);
         pthread_mutex_unlock(&walking);
         return site;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -176,6 +177,25 @@ static size_t find_clear_max(const void *found) {
                                                                                  : 0;
 }
 
+/* Whether it is in a file other than this one. A program that is not position-independent has places of its own for the
+ * functions that it calls, which are found first and lead to ours. */
+static bool is_elsewhere(const void *function) {
+        const ElfW(Sym) *symbol = NULL;
+        Dl_info of_function, of_us;
+
+        return dladdr1(function, &of_function, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+               symbol->st_shndx != SHN_UNDEF && dladdr(real_pool, &of_us) &&
+               of_function.dli_fbase != of_us.dli_fbase;
+}
+
+/* A program with a malloc() of its own, which everybody calls, mostly lacks some of its family. What comes to us of
+ * the rest is about memory that only the program's functions know. */
+static void *find_next(const char *name, bool is_first) {
+        void *found = is_first ? NULL : dlsym(RTLD_DEFAULT, name);
+
+        return found && is_elsewhere(found) ? found : dlsym(RTLD_NEXT, name);
+}
+
 /* Two threads may do this at the same time; both find the same. */
 void real_find(void) {
         static _Atomic bool is_finding;
@@ -198,11 +218,16 @@ void real_find(void) {
                 { "malloc", offsetof(RealAllocator, malloc) },
         };
 
+        void *first;
+        bool is_first;
+
         if (is_finding)
                 return;
         is_finding = true;
+        first = dlsym(RTLD_DEFAULT, "malloc");
+        is_first = !first || !is_elsewhere(first);
         for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-                void *found = dlsym(RTLD_NEXT, all[i].name);
+                void *found = find_next(all[i].name, is_first);
 
                 if (found)
                         __atomic_store_n((void **)((uint8_t *)&real_allocator + all[i].at),

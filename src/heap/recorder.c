@@ -363,6 +363,7 @@ static void finish_one(Recording *recording) {
         if (recording->is_doomed)
                 return;
         recording->dump.at_exit = true;
+        note_losses(recording);
         write_dump(recording);
         answer(recording, recording->n_flushes, recording->stop);
 }

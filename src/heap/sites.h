@@ -27,7 +27,7 @@
 #define SITE_OTHERS    0u /* the site of what finds no room for one of its own */
 #define SITE_NO_MODULE 0u /* of frames that are a word only */
 
-/* Words for such frames: their addresses. */
+/* Words for such frames: their addresses. Names of threads follow. */
 enum {
         SITE_WORD_OTHERS,
         SITE_WORD_TRUNCATED,

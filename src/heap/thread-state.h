@@ -15,6 +15,8 @@ typedef struct HeapThread {
         int64_t left;   /* bytes until the next sample */
         uint32_t epoch; /* of the settings that `left` was drawn for */
         bool is_inside; /* in code of ours: what is allocated is not the program's */
+        uint16_t name;  /* as thread-names.h counts */
+        uint32_t n_samples;
         uint64_t random;
         uint64_t stack_start, stack_end; /* of the mapping that its stack was last found in */
 } HeapThread;

@@ -113,11 +113,13 @@ static const QueryColumn stack_sample[] = {
 static const QueryColumn heap_allocation[] = {
         ID("id"), STORED("ts", HEAP_TS), STORED("upid", HEAP_UPID), STORED("heap_name", HEAP_HEAP),
         STORED("callsite_id", HEAP_CALLSITE), STORED("count", HEAP_COUNT), STORED("size", HEAP_SIZE),
+        STORED("recording", HEAP_RECORDING),
 };
 static const QueryColumn heap_site[] = {
         ID("id"), STORED("upid", HEAP_SITE_UPID), STORED("heap_name", HEAP_SITE_HEAP),
         STORED("callsite_id", HEAP_SITE_CALLSITE), STORED("sampling_interval_bytes", HEAP_SITE_INTERVAL),
-        STORED("at_exit", HEAP_SITE_AT_EXIT),
+        STORED("at_exit", HEAP_SITE_AT_EXIT), STORED("recording", HEAP_SITE_RECORDING),
+        STORED("thread_name", HEAP_SITE_THREAD),
         STORED("allocated", HEAP_SITE_SUMS), STORED("n_allocated", HEAP_SITE_SUMS + 1),
         STORED("freed", HEAP_SITE_SUMS + 2), STORED("n_freed", HEAP_SITE_SUMS + 3),
         STORED("at_peak", HEAP_SITE_SUMS + 4), STORED("n_at_peak", HEAP_SITE_SUMS + 5),

@@ -8,6 +8,7 @@
 #include "report/report-data.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "report/report-heaps.h"
@@ -332,32 +333,57 @@ static void put_sums(Writer *writer, const ReportHeapSite *site) {
         report_json_number(json, NULL, site->freed_soon);
 }
 
-/* A heap without changes, for example because all its sums are 0. */
-static bool is_before(const ReportHeapSite *site, uint32_t upid, uint32_t heap) {
-        return site->upid < upid || (site->upid == upid && site->heap < heap);
+/* The site's heap held against a change's, in the order of both. */
+static int compare_heaps(const ReportHeapSite *site, const ReportHeapChange *change) {
+        if (site->upid != change->upid)
+                return site->upid < change->upid ? -1 : 1;
+        if (site->heap != change->heap)
+                return site->heap < change->heap ? -1 : 1;
+        return (site->recording > change->recording) - (site->recording < change->recording);
+}
+
+static bool is_of_same_heap(const ReportHeapChange *a, const ReportHeapChange *b) {
+        return a->upid == b->upid && a->heap == b->heap && a->recording == b->recording;
+}
+
+/* Recordings that were made at the same time would otherwise be added up. */
+static void put_heap_name(Writer *writer, const ReportHeapChange *change) {
+        const char *name = text_of(writer, change->heap);
+        char numbered[REPORT_NAME_BYTES_MAX + 16];
+
+        if (change->recording > 0) {
+                snprintf(numbered,
+                         sizeof(numbered),
+                         "%.*s (%" PRIu32 ")",
+                         (int)REPORT_NAME_BYTES_MAX,
+                         name ? name : "?",
+                         change->recording + 1);
+                name = numbered;
+        }
+        report_json_text(&writer->json, "name", name, REPORT_NAME_BYTES_MAX);
 }
 
 /* The heap that begins with this change; the sites from *site on that belong to it are included. Returns the change
- * after it. */
-static size_t put_heap(Writer *writer, size_t change, size_t *site) {
+ * after it. A heap without changes is one whose sums are all 0. */
+static size_t put_heap(Writer *writer, size_t begin, size_t *site) {
         const ReportHeaps *heaps = &writer->heaps;
-        const uint32_t upid = heaps->changes[change].upid, heap = heaps->changes[change].heap;
+        const ReportHeapChange *first = &heaps->changes[begin];
+        size_t change;
 
         report_json_begin(&writer->json, NULL, '{');
-        report_json_number(&writer->json, "upid", upid == TRACE_NONE ? -1 : (int64_t)upid);
-        report_json_text(&writer->json, "name", text_of(writer, heap), REPORT_NAME_BYTES_MAX);
+        report_json_number(
+                &writer->json, "upid", first->upid == TRACE_NONE ? -1 : (int64_t)first->upid);
+        put_heap_name(writer, first);
         report_json_begin(&writer->json, "changes", '[');
-        for (; change < heaps->n_changes && heaps->changes[change].upid == upid &&
-               heaps->changes[change].heap == heap;
+        for (change = begin;
+             change < heaps->n_changes && is_of_same_heap(&heaps->changes[change], first);
              change++)
                 put_change(writer, &heaps->changes[change]);
         report_json_end(&writer->json, ']');
         report_json_begin(&writer->json, "sums", '[');
-        while (*site < heaps->n_sites && is_before(&heaps->sites[*site], upid, heap))
+        while (*site < heaps->n_sites && compare_heaps(&heaps->sites[*site], first) < 0)
                 (*site)++;
-        for (; *site < heaps->n_sites && heaps->sites[*site].upid == upid &&
-               heaps->sites[*site].heap == heap;
-             (*site)++)
+        for (; *site < heaps->n_sites && compare_heaps(&heaps->sites[*site], first) == 0; (*site)++)
                 put_sums(writer, &heaps->sites[*site]);
         report_json_end(&writer->json, ']');
         report_json_end(&writer->json, '}');

@@ -19,6 +19,8 @@ static int compare_changes(const void *left, const void *right) {
         if (order == 0)
                 order = compare(a->heap, b->heap);
         if (order == 0)
+                order = compare(a->recording, b->recording);
+        if (order == 0)
                 order = compare(a->at_ns, b->at_ns);
         return order ? order : compare(a->callsite, b->callsite);
 }
@@ -29,6 +31,8 @@ static int compare_sites(const void *left, const void *right) {
 
         if (order == 0)
                 order = compare(a->heap, b->heap);
+        if (order == 0)
+                order = compare(a->recording, b->recording);
         return order ? order : compare(a->callsite, b->callsite);
 }
 
@@ -93,6 +97,7 @@ static int take_changes(ReportHeaps *heaps, const TraceStore *store) {
                 heaps->changes[heaps->n_changes++] = (ReportHeapChange){
                         .upid = trace_table_get(table, HEAP_UPID, row),
                         .heap = trace_table_get(table, HEAP_HEAP, row),
+                        .recording = trace_table_get(table, HEAP_RECORDING, row),
                         .at_ns = trace_table_i64(table, HEAP_TS, row),
                         .callsite = trace_table_get(table, HEAP_CALLSITE, row),
                         .n_bytes = trace_table_i64(table, HEAP_SIZE, row),
@@ -113,6 +118,7 @@ static int take_sites(ReportHeaps *heaps, const TraceStore *store) {
                 heaps->sites[heaps->n_sites++] = (ReportHeapSite){
                         .upid = trace_table_get(table, HEAP_SITE_UPID, row),
                         .heap = trace_table_get(table, HEAP_SITE_HEAP, row),
+                        .recording = trace_table_get(table, HEAP_SITE_RECORDING, row),
                         .callsite = trace_table_get(table, HEAP_SITE_CALLSITE, row),
                         .allocated =
                                 trace_table_i64(table, HEAP_SITE_SUMS + TRACE_HEAP_ALLOCATED, row),

@@ -14,6 +14,7 @@
 
 typedef struct ReportHeapChange {
         uint32_t upid, heap; /* its name, in the pool */
+        uint32_t recording;  /* which of those that were made at the same time */
         int64_t at_ns;
         uint32_t callsite;
         int64_t n_bytes;
@@ -21,11 +22,11 @@ typedef struct ReportHeapChange {
 
 /* A call stack with its sums. */
 typedef struct ReportHeapSite {
-        uint32_t upid, heap, callsite;
+        uint32_t upid, heap, recording, callsite;
         int64_t allocated, at_peak, freed_soon;
 } ReportHeapSite;
 
-/* Both are sorted by process and heap. */
+/* Both are sorted by process, heap and recording. */
 typedef struct ReportHeaps {
         ReportHeapChange *changes;
         ReportHeapSite *sites;

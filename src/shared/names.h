@@ -106,3 +106,6 @@
 
 /* Environment: what the dynamic linker loads before a program's own libraries. */
 #define TRACING_ENV_PRELOAD "LD_PRELOAD"
+
+/* Environment: how glibc sets up its allocator in a program. */
+#define TRACING_ENV_TUNABLES "GLIBC_TUNABLES"

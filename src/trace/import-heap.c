@@ -7,14 +7,17 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-stack-text.h"
 
 /* perfetto.protos.ProfilePacket, ProcessHeapSamples, HeapSample */
 enum { PROFILE_DUMPS = 5 };
 enum {
         HEAP_PID = 1,
         HEAP_SAMPLES = 2,
+        HEAP_TIMESTAMP = 9,
         HEAP_NAME = 11,
         HEAP_INTERVAL = 12,
+        HEAP_START = 15,
         HEAP_AT_EXIT = 1900, /* ours */
 };
 enum {
@@ -37,6 +40,7 @@ typedef struct Allocation {
         int32_t pid;
         uint32_t heap;
         uint32_t callsite;
+        uint32_t number; /* of the writer's heap */
         int64_t n;
         int64_t n_bytes;
 } Allocation;
@@ -47,14 +51,17 @@ typedef struct HeapDump {
         int32_t pid;
         uint32_t heap;
         uint64_t interval;
+        uint64_t start, at; /* CLOCK_MONOTONIC */
+        bool at_exit;
 } HeapDump;
 
 static void queue_change(TraceImport *import,
                          const HeapDump *dump,
-                         uint32_t callsite,
+                         const TraceHeapSite *site,
                          int64_t n,
                          int64_t n_bytes) {
-        const Allocation allocation = { dump->pid, dump->heap, callsite, n, n_bytes };
+        const Allocation allocation = { dump->pid,    dump->heap, site->callsite,
+                                        site->number, n,          n_bytes };
         TraceEntry entry = { .at_ns = dump->packet->at_ns, .kind = IMPORT_HEAP };
         WireField bytes = { .data = (const uint8_t *)&allocation, .n_bytes = sizeof(allocation) };
 
@@ -83,10 +90,10 @@ take_sums(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const 
 
         n = grow(import, &site->sums[TRACE_HEAP_N_ALLOCATED], numbers[SAMPLE_N_ALLOCATED]);
         n_bytes = grow(import, &site->sums[TRACE_HEAP_ALLOCATED], numbers[SAMPLE_ALLOCATED]);
-        queue_change(import, dump, site->callsite, n, n_bytes);
+        queue_change(import, dump, site, n, n_bytes);
         n = grow(import, &site->sums[TRACE_HEAP_N_FREED], numbers[SAMPLE_N_FREED]);
         n_bytes = grow(import, &site->sums[TRACE_HEAP_FREED], numbers[SAMPLE_FREED]);
-        queue_change(import, dump, site->callsite, -n, -n_bytes);
+        queue_change(import, dump, site, -n, -n_bytes);
 }
 
 /* Memory in use at the peak is recorded as if none of it had been freed. It may shrink. */
@@ -96,7 +103,7 @@ take_peak(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const 
 
         queue_change(import,
                      dump,
-                     site->callsite,
+                     site,
                      (int64_t)n - (int64_t)site->sums[TRACE_HEAP_N_AT_PEAK],
                      (int64_t)n_bytes - (int64_t)site->sums[TRACE_HEAP_AT_PEAK]);
         site->sums[TRACE_HEAP_AT_PEAK] = n_bytes;
@@ -141,32 +148,52 @@ static void take_sample(TraceImport *import, const HeapDump *dump, const WireFie
         take_ours(site, message);
 }
 
-static void take_dump(TraceImport *import, const ImportPacket *packet, const WireField *message) {
-        HeapDump dump = { .packet = packet };
-        bool at_exit = false;
+/* What is told of the heap stands behind its samples. */
+static void read_dump(TraceImport *import, HeapDump *dump, const WireField *message) {
         WireField name = { .data = (const uint8_t *)HEAP_NAME_DEFAULT,
                            .n_bytes = strlen(HEAP_NAME_DEFAULT) };
         WireReader reader;
         WireField field;
 
-        /* The heap is described after its samples. */
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == HEAP_PID)
-                        dump.pid = (int32_t)field.value;
+                        dump->pid = (int32_t)field.value;
                 else if (field.number == HEAP_NAME && field.type == WIRE_BYTES)
                         name = field;
                 else if (field.number == HEAP_INTERVAL)
-                        dump.interval = bounded(field.value);
+                        dump->interval = bounded(field.value);
+                else if (field.number == HEAP_START)
+                        dump->start = field.value;
+                else if (field.number == HEAP_TIMESTAMP)
+                        dump->at = field.value;
                 else if (field.number == HEAP_AT_EXIT)
-                        at_exit = field.value != 0;
+                        dump->at_exit = field.value != 0;
         }
-        dump.heap = import_text(import, &name);
+        dump->heap = import_text(import, &name);
+}
+
+static void take_dump(TraceImport *import, const ImportPacket *packet, const WireField *message) {
+        const uint32_t sequence = packet->sequence->id;
+        HeapDump dump = { .packet = packet, .start = UINT64_MAX };
+        WireReader reader;
+        WireField field;
+
+        read_dump(import, &dump, message);
+        if (trace_heap_dump(&import->heap,
+                            sequence,
+                            dump.pid,
+                            dump.heap,
+                            MIN(dump.start, dump.at),
+                            dump.at)) {
+                import->ran_out = true;
+                return;
+        }
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0)
                 if (field.number == HEAP_SAMPLES && field.type == WIRE_BYTES)
                         take_sample(import, &dump, &field);
-        if (at_exit && trace_heap_end(&import->heap, packet->sequence->id, dump.pid, dump.heap))
+        if (dump.at_exit && trace_heap_end(&import->heap, sequence, dump.pid, dump.heap))
                 import->ran_out = true;
 }
 
@@ -196,28 +223,35 @@ void apply_allocation(TraceImport *import, const TraceEntry *entry) {
         trace_table_set(table, HEAP_CALLSITE, row, allocation.callsite);
         trace_table_set_i64(table, HEAP_COUNT, row, allocation.n);
         trace_table_set_i64(table, HEAP_SIZE, row, allocation.n_bytes);
+        trace_table_set(
+                table, HEAP_RECORDING, row, import->heap.spans[allocation.number].recording);
+}
+
+static void put_site(TraceImport *import, TraceTable *table, const TraceHeapSite *site) {
+        const uint32_t row = trace_table_add(table);
+
+        if (row == TRACE_NONE)
+                return;
+        trace_table_set(
+                table, HEAP_SITE_UPID, row, trace_threads_process(&import->threads, site->pid));
+        trace_table_set(table, HEAP_SITE_HEAP, row, site->heap);
+        trace_table_set(table, HEAP_SITE_CALLSITE, row, site->callsite);
+        trace_table_set_i64(table, HEAP_SITE_INTERVAL, row, (int64_t)site->interval);
+        trace_table_set_i64(
+                table, HEAP_SITE_AT_EXIT, row, trace_heap_has_ended(&import->heap, site));
+        trace_table_set(
+                table, HEAP_SITE_RECORDING, row, import->heap.spans[site->number].recording);
+        trace_table_set(table,
+                        HEAP_SITE_THREAD,
+                        row,
+                        trace_stack_add_thread(import->store, site->callsite));
+        for (unsigned sum = 0; sum < _TRACE_HEAP_SUMS_N; sum++)
+                trace_table_set_i64(table, HEAP_SITE_SUMS + sum, row, (int64_t)site->sums[sum]);
 }
 
 void import_finish_heap(TraceImport *import) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_HEAP_SITE);
 
-        for (size_t i = 0; i < import->heap.n_sites; i++) {
-                const TraceHeapSite *site = &import->heap.sites[i];
-                const uint32_t row = trace_table_add(table);
-
-                if (row == TRACE_NONE)
-                        return;
-                trace_table_set(table,
-                                HEAP_SITE_UPID,
-                                row,
-                                trace_threads_process(&import->threads, site->pid));
-                trace_table_set(table, HEAP_SITE_HEAP, row, site->heap);
-                trace_table_set(table, HEAP_SITE_CALLSITE, row, site->callsite);
-                trace_table_set_i64(table, HEAP_SITE_INTERVAL, row, (int64_t)site->interval);
-                trace_table_set_i64(
-                        table, HEAP_SITE_AT_EXIT, row, trace_heap_has_ended(&import->heap, site));
-                for (unsigned sum = 0; sum < _TRACE_HEAP_SUMS_N; sum++)
-                        trace_table_set_i64(
-                                table, HEAP_SITE_SUMS + sum, row, (int64_t)site->sums[sum]);
-        }
+        for (size_t i = 0; i < import->heap.n_sites; i++)
+                put_site(import, table, &import->heap.sites[i]);
 }

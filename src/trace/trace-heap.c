@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/trace-heap.h"
 
@@ -11,6 +12,7 @@ void trace_heap_deinit(TraceHeap *heap) {
         trace_map_deinit(&heap->by_key);
         trace_map_deinit(&heap->ended);
         free(heap->sites);
+        free(heap->spans);
 }
 
 /* The number of a pair; new pairs are numbered in order. TRACE_MAP_NONE: out of memory. */
@@ -45,6 +47,28 @@ static uint64_t heap_number(TraceHeap *heap, uint32_t sequence, int32_t pid, uin
                        : number_of(&heap->heaps, &heap->n_heaps, (uint32_t)writer, name);
 }
 
+int trace_heap_dump(TraceHeap *heap,
+                    uint32_t sequence,
+                    int32_t pid,
+                    uint32_t name,
+                    uint64_t start,
+                    uint64_t at) {
+        const uint32_t n_before = heap->n_heaps;
+        const uint64_t number = heap_number(heap, sequence, pid, name);
+
+        if (number == TRACE_MAP_NONE || trace_reserve((void **)&heap->spans,
+                                                      &heap->n_spans_allocated,
+                                                      heap->n_heaps,
+                                                      sizeof(*heap->spans)))
+                return -ENOMEM;
+        if (heap->n_heaps > n_before)
+                heap->spans[number] =
+                        (TraceHeapSpan){ .pid = pid, .heap = name, .start = start, .end = at };
+        heap->spans[number].start = MIN(heap->spans[number].start, start);
+        heap->spans[number].end = MAX(heap->spans[number].end, at);
+        return 0;
+}
+
 TraceHeapSite *
 trace_heap_site(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name, uint32_t callsite) {
         const uint64_t number = heap_number(heap, sequence, pid, name);
@@ -70,6 +94,47 @@ int trace_heap_end(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t nam
         const uint64_t number = heap_number(heap, sequence, pid, name);
 
         return number == TRACE_MAP_NONE ? -ENOMEM : trace_map_set(&heap->ended, number, 1);
+}
+
+static int compare_spans(const void *left, const void *right) {
+        const TraceHeapSpan *a = *(TraceHeapSpan *const *)left, *b = *(TraceHeapSpan *const *)right;
+
+        if (a->pid != b->pid)
+                return a->pid < b->pid ? -1 : 1;
+        if (a->heap != b->heap)
+                return a->heap < b->heap ? -1 : 1;
+        if (a->start != b->start)
+                return a->start < b->start ? -1 : 1;
+        return (a > b) - (a < b);
+}
+
+/* The first that is over. More at a time than there can be share the last. */
+static uint32_t find_free(const uint64_t *ends, uint64_t start) {
+        uint32_t i = 0;
+
+        while (i < TRACE_HEAP_RECORDINGS_MAX - 1 && ends[i] > start)
+                i++;
+        return i;
+}
+
+int trace_heap_number_recordings(TraceHeap *heap) {
+        _cleanup_(freep) TraceHeapSpan **sorted = calloc(heap->n_heaps + 1u, sizeof(*sorted));
+        uint64_t ends[TRACE_HEAP_RECORDINGS_MAX];
+
+        if (!sorted)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < heap->n_heaps; i++)
+                sorted[i] = &heap->spans[i];
+        qsort(sorted, heap->n_heaps, sizeof(*sorted), compare_spans);
+        for (uint32_t i = 0; i < heap->n_heaps; i++) {
+                TraceHeapSpan *span = sorted[i];
+
+                if (i == 0 || span->pid != sorted[i - 1]->pid || span->heap != sorted[i - 1]->heap)
+                        memset(ends, 0, sizeof(ends));
+                span->recording = find_free(ends, span->start);
+                ends[span->recording] = span->end;
+        }
+        return 0;
 }
 
 bool trace_heap_has_ended(const TraceHeap *heap, const TraceHeapSite *site) {

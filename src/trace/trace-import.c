@@ -279,7 +279,8 @@ static int import_apply(TraceImport *import) {
         const TraceEntry *entry;
         size_t lane;
 
-        if (!cpus || trace_queue_sort(&import->queue))
+        if (!cpus || trace_queue_sort(&import->queue) ||
+            trace_heap_number_recordings(&import->heap))
                 return -ENOMEM;
         while ((entry = trace_queue_next(&import->queue, &lane))) {
                 apply_entry(import, cpus[lane], entry);

@@ -30,6 +30,55 @@ uint32_t trace_frame_file(const TraceStore *store, uint32_t frame) {
                        : 0;
 }
 
+/* How our heap library calls such a frame, with a "]" behind the name. */
+#define THREAD_BEGIN "[thread "
+
+static uint32_t outermost(const TraceStore *store, uint32_t callsite) {
+        const size_t n = store->tables[TRACE_TABLE_CALLSITE].n;
+        uint32_t at = callsite;
+
+        for (size_t i = 0; i < TRACE_STACK_FRAMES_MAX && callsite < n; i++) {
+                at = callsite;
+                callsite = get(store, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, callsite);
+        }
+        return at;
+}
+
+/* The name in the outermost frame, which is *ret_n bytes long; NULL: it is no such frame. */
+static const char *thread_in(const TraceStore *store, uint32_t callsite, size_t *ret_n) {
+        const size_t n_begin = strlen(THREAD_BEGIN);
+        const char *text;
+        uint32_t frame;
+        size_t n;
+
+        if (callsite >= store->tables[TRACE_TABLE_CALLSITE].n)
+                return NULL;
+        frame = get(store, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, outermost(store, callsite));
+        if (frame >= store->tables[TRACE_TABLE_FRAME].n)
+                return NULL;
+        text = trace_pool_text(&store->pool, get(store, TRACE_TABLE_FRAME, FRAME_NAME, frame));
+        n = text ? strlen(text) : 0;
+        if (n <= n_begin || strncmp(text, THREAD_BEGIN, n_begin) != 0 || text[n - 1] != ']')
+                return NULL;
+        *ret_n = n - n_begin - 1;
+        return text + n_begin;
+}
+
+uint32_t trace_stack_add_thread(TraceStore *store, uint32_t callsite) {
+        size_t n = 0;
+        const char *text = thread_in(store, callsite, &n);
+        _cleanup_(freep) char *name = text ? strndup(text, n) : NULL;
+
+        return name ? trace_pool_add_text(&store->pool, name) : 0;
+}
+
+uint32_t trace_stack_thread(const TraceStore *store, uint32_t callsite) {
+        size_t n = 0;
+        const char *text = thread_in(store, callsite, &n);
+
+        return text ? trace_pool_find(&store->pool, text, n) : 0;
+}
+
 const char *trace_file_base_name(const char *path) {
         const char *slash = path ? strrchr(path, '/') : NULL;
 

@@ -18,6 +18,12 @@
 uint32_t trace_frame_name(const TraceStore *store, uint32_t frame);
 uint32_t trace_frame_file(const TraceStore *store, uint32_t frame);
 
+/* The thread that a stack of a heap's is of, as its outermost frame says: a number of a text in the pool. 0: it does
+ * not say. */
+uint32_t trace_stack_thread(const TraceStore *store, uint32_t callsite);
+/* Puts that text there first, for those who read files. */
+uint32_t trace_stack_add_thread(TraceStore *store, uint32_t callsite);
+
 /* What follows the last slash, unless nothing does. NULL stays NULL. */
 const char *trace_file_base_name(const char *path);
 

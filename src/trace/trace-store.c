@@ -70,10 +70,12 @@ static const TraceColumnDef weighed_columns[] = {
 };
 static const TraceColumnDef heap_columns[] = {
         { "ts", I64 }, { "upid", ID }, { "heap_name", NAME }, { "callsite_id", ID }, { "count", I64 }, { "size", I64 },
+        { "recording", ID },
 };
 static const TraceColumnDef heap_site_columns[] = {
         { "upid", ID }, { "heap_name", NAME }, { "callsite_id", ID }, { "sampling_interval_bytes", I64 },
-        { "at_exit", I64 }, { "allocated", I64 }, { "n_allocated", I64 }, { "freed", I64 }, { "n_freed", I64 },
+        { "at_exit", I64 }, { "recording", ID }, { "thread_name", NAME }, { "allocated", I64 },
+        { "n_allocated", I64 }, { "freed", I64 }, { "n_freed", I64 },
         { "at_peak", I64 }, { "n_at_peak", I64 }, { "freed_soon", I64 }, { "n_freed_soon", I64 },
 };
 static const TraceColumnDef callsite_columns[] = { { "depth", U16 }, { "parent_id", ID }, { "frame_id", ID } };

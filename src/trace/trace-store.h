@@ -150,14 +150,24 @@ enum {
         WEIGHED_UNIT,
         WEIGHED_WEIGHT,
 };
-enum { HEAP_TS, HEAP_UPID, HEAP_HEAP, HEAP_CALLSITE, HEAP_COUNT, HEAP_SIZE };
+enum {
+        HEAP_TS,
+        HEAP_UPID,
+        HEAP_HEAP,
+        HEAP_CALLSITE,
+        HEAP_COUNT,
+        HEAP_SIZE,
+        HEAP_RECORDING, /* 0: the first of those that were made at the same time */
+};
 enum {
         HEAP_SITE_UPID,
         HEAP_SITE_HEAP,
         HEAP_SITE_CALLSITE,
         HEAP_SITE_INTERVAL,
         HEAP_SITE_AT_EXIT, /* 1: the sums are of when the program ended */
-        HEAP_SITE_SUMS,    /* as many as trace-heap.h has */
+        HEAP_SITE_RECORDING,
+        HEAP_SITE_THREAD, /* a name */
+        HEAP_SITE_SUMS,   /* as many as trace-heap.h has */
 };
 enum { CALLSITE_DEPTH, CALLSITE_PARENT, CALLSITE_FRAME };
 enum { FRAME_NAME, FRAME_MAPPING_ID, FRAME_REL_PC, FRAME_SYMBOL_SET };

@@ -3,7 +3,7 @@
 /*
  * A program whose allocations are known, and one that does what makes it hard to watch them
  *
- * Usage: heap-sites sites | grows | stays | traps | quick
+ * Usage: heap-sites sites | grows | stays | threads | traps | quick
  */
 
 #include <errno.h>
@@ -90,6 +90,31 @@ static _Noreturn void run_stays(void) {
                 churn_site();
                 usleep(GROW_US);
         }
+}
+
+/*
+ * Threads
+ */
+
+static void *keep_a_lot(void *name) {
+        CHECK(pthread_setname_np(pthread_self(), name) == 0);
+        leak_site();
+        return NULL;
+}
+
+static void *free_a_lot(void *name) {
+        CHECK(pthread_setname_np(pthread_self(), name) == 0);
+        churn_site();
+        return NULL;
+}
+
+static int run_threads(void) {
+        pthread_t keeper, freer;
+
+        CHECK(pthread_create(&keeper, NULL, keep_a_lot, (void *)"keeper") == 0);
+        CHECK(pthread_create(&freer, NULL, free_a_lot, (void *)"freer") == 0);
+        CHECK(pthread_join(keeper, NULL) == 0 && pthread_join(freer, NULL) == 0);
+        return 0;
 }
 
 /*
@@ -261,6 +286,8 @@ int main(int argc, char **argv) {
                 return run_grows();
         if (strcmp(what, "stays") == 0)
                 run_stays();
+        if (strcmp(what, "threads") == 0)
+                return run_threads();
         if (strcmp(what, "traps") == 0)
                 return run_traps();
         if (strcmp(what, "quick") == 0) {

@@ -97,6 +97,26 @@ else
 fi
 gives 'any tells of what was never freed' '^Most of that, .* leak_site < ' said sites.pftrace
 
+# By thread: each has a name, which is where its stacks begin.
+ok 'a program with threads' record threads.pftrace --heap=4K -- "$HEAP_SITES" threads
+of_thread() {
+        sql threads.pftrace \
+                "SELECT coalesce($2, 0) FROM heap_site WHERE thread_name = '$1' AND heap_name = 'libc.malloc'"
+}
+ok 'what one of them has kept' about 10 12000000 of_thread keeper 'sum(allocated - freed)'
+ok 'what the other one has freed at once' about 5 60000000 of_thread freer 'sum(freed_soon)'
+kept=$(of_thread keeper 'sum(allocated - freed)')
+ok 'inspect has the same' holds threads.pftrace "[(h['in_use'], h['freed_soon']) for h in t['heaps'][0]['threads'] if
+        h['thread'] == 'keeper'] == [($kept, 0)]"
+gives 'people read it in a table' '^keeper +[0-9.]+ MiB ' shows threads.pftrace
+gives 'a flame graph begins with it' '^"?\[thread keeper\]"?$' sql threads.pftrace \
+        "SELECT DISTINCT f.name FROM stack_profile_callsite c JOIN stack_profile_frame f ON f.id = c.frame_id
+        WHERE c.parent_id IS NULL AND f.name LIKE '%keeper%'"
+ok 'a program that grows has grown by thread' why --json=short --top=0 grows.pftrace
+ok 'each growth has its thread' json_holds answer "all(r['thread'] == 'heap-sites' for r in t['rows']
+        if 'grow_site < ' in r['stack']) and t['most_growing_thread'] == 'heap-sites'"
+gives 'which is told' 'By thread, it was heap-sites of heap-sites' said grows.pftrace
+
 # A program that ends without its destructors is written as well.
 ends_early() {
         local status=0
@@ -124,12 +144,35 @@ data_sources { config { name: "android.heapprofd" target_buffer_name: "two"
 END
 ok 'two recordings of one program' record_config two.pftrace two.pbtxt -- \
         env LD_PRELOAD="$HEAP_LIBRARY" DESKTRACE_HEAP=2048 DESKTRACE_WAIT=5000 "$HEAP_SITES" sites
+in_difference() {
+        "$DESKTRACE" diff --metric=heap --top=0 --json=short sites.pftrace -- "$1" >difference || [ $? = 6 ] || return
+        python3 -c 'import json; print(sum(r["b_bytes"] or 0 for r in json.load(open("difference"))["rows"]))'
+}
 both() {
         sql two.pftrace "SELECT count(DISTINCT sampling_interval_bytes) FROM heap_site"
 }
 gives 'each has an interval of its own' '^2$' both
+gives 'and a number' '^0$' sql two.pftrace \
+        'SELECT DISTINCT recording FROM heap_site WHERE sampling_interval_bytes = 2048'
+ok 'inspect shows both' holds two.pftrace \
+        "sorted(h['recording'] for h in t['heaps'] if h['heap'] == 'libc.malloc') == [0, 1]"
+left=$(sql two.pftrace 'SELECT sum(allocated - freed) FROM heap_site WHERE recording = 0 AND at_exit')
+ok 'so what was not freed is asked for' why --json=short two.pftrace
+ok 'and counts once' json_holds answer "t['not_freed_bytes'] == $left"
+ok 'so does a difference' about 10 12000000 in_difference two.pftrace
 ok 'the one from the start has all' about 10 12000000 \
         of_site two.pftrace leak_site 'sum(CASE sampling_interval_bytes WHEN 2048 THEN allocated - freed END)'
+
+# glibc keeps more blocks for each thread, as there is one more thread, unless the user says otherwise.
+tunables() {
+        "$DESKTRACE" record --standalone -p apps -f -o tunables.pftrace --heap -- sh -c 'echo "<$GLIBC_TUNABLES>"'
+}
+unset GLIBC_TUNABLES
+gives 'the C library gets a larger cache' '^<glibc.malloc.tcache_count=127>$' tunables
+GLIBC_TUNABLES=glibc.malloc.check=0 \
+        gives 'beside what the user sets' '^<glibc.malloc.check=0:glibc.malloc.tcache_count=127>$' tunables
+GLIBC_TUNABLES=glibc.malloc.tcache_count=3 \
+        gives 'but not in place of it' '^<glibc.malloc.tcache_count=3>$' tunables
 
 exits 2 'without a command there is nothing to load' 'requires a command' \
         "$DESKTRACE" record --standalone --heap -f -o refused.pftrace

@@ -458,19 +458,20 @@ START_TEST(test_calls_over_a_bus_are_those_of_their_callers) {
 }
 END_TEST
 
-static uint32_t heap_stack(const char *function) {
+static uint32_t heap_stack(const char *function, uint32_t caller) {
         TraceTable *frames = trace_store_table(world.store, TRACE_TABLE_FRAME),
                    *callsites = trace_store_table(world.store, TRACE_TABLE_CALLSITE);
         uint32_t frame = trace_table_add(frames), callsite = trace_table_add(callsites);
 
         trace_table_set(
                 frames, FRAME_NAME, frame, trace_pool_add_text(&world.store->pool, function));
-        trace_table_set(callsites, CALLSITE_PARENT, callsite, TRACE_NONE);
+        trace_table_set(callsites, CALLSITE_PARENT, callsite, caller);
         trace_table_set(callsites, CALLSITE_FRAME, callsite, frame);
         return callsite;
 }
 
-static void heap_change(int64_t ts, uint32_t upid, uint32_t callsite, int64_t size) {
+static void
+heap_change_of(uint32_t recording, int64_t ts, uint32_t upid, uint32_t callsite, int64_t size) {
         TraceTable *table = trace_store_table(world.store, TRACE_TABLE_HEAP);
         uint32_t row = trace_table_add(table);
 
@@ -478,6 +479,11 @@ static void heap_change(int64_t ts, uint32_t upid, uint32_t callsite, int64_t si
         trace_table_set(table, HEAP_UPID, row, upid);
         trace_table_set(table, HEAP_CALLSITE, row, callsite);
         trace_table_set_i64(table, HEAP_SIZE, row, size);
+        trace_table_set(table, HEAP_RECORDING, row, recording);
+}
+
+static void heap_change(int64_t ts, uint32_t upid, uint32_t callsite, int64_t size) {
+        heap_change_of(0, ts, upid, callsite, size);
 }
 
 static void
@@ -488,6 +494,7 @@ heap_sums(uint32_t upid, uint32_t callsite, int64_t allocated, int64_t freed, bo
         trace_table_set(table, HEAP_SITE_UPID, row, upid);
         trace_table_set(table, HEAP_SITE_CALLSITE, row, callsite);
         trace_table_set_i64(table, HEAP_SITE_AT_EXIT, row, at_exit);
+        trace_table_set(table, HEAP_SITE_RECORDING, row, 0);
         trace_table_set_i64(table, HEAP_SITE_SUMS, row, allocated);
         trace_table_set_i64(table, HEAP_SITE_SUMS + 2, row, freed);
 }
@@ -495,7 +502,9 @@ heap_sums(uint32_t upid, uint32_t callsite, int64_t allocated, int64_t freed, bo
 START_TEST(test_heaps_grow_between_the_first_and_the_last_dump) {
         world_init(&world);
         uint32_t app = world_process(&world, 5, "app"), other = world_process(&world, 6, "other"),
-                 start = heap_stack("start"), leak = heap_stack("leak"), list = heap_stack("list");
+                 start = heap_stack("start", TRACE_NONE),
+                 leak = heap_stack("leak", heap_stack("[thread worker]", TRACE_NONE)),
+                 list = heap_stack("list", heap_stack("[thread app]", TRACE_NONE));
 
         heap_change(10, app, start, 5000);
         heap_change(10, app, list, 100);
@@ -504,6 +513,11 @@ START_TEST(test_heaps_grow_between_the_first_and_the_last_dump) {
         heap_change(30, app, leak, 400);
         heap_change(30, app, list, 250);
         heap_change(30, app, list, -150);
+        /* Another recording of the same at the same time. */
+        heap_change_of(1, 15, app, leak, 900);
+        heap_change_of(1, 35, app, leak, 9000);
+        trace_pool_add_text(&world.store->pool, "worker");
+        trace_pool_add_text(&world.store->pool, "app");
         heap_sums(app, start, 9000, 4000, true);
         heap_sums(app, leak, 700, 0, true);
         heap_sums(app, list, 350, 350, true);
@@ -518,9 +532,12 @@ START_TEST(test_heaps_grow_between_the_first_and_the_last_dump) {
         ck_assert_int_eq(world_fact(&world, "growth_bytes"), 800);
         ck_assert_int_eq(world_fact(&world, "not_freed_bytes"), 5700);
         ck_assert_int_eq(world_fact(&world, "most_not_freed_bytes"), 5000);
+        ck_assert_int_eq(world_fact(&world, "most_growing_thread_bytes"), 700);
+        ck_assert_str_eq(world_fact_text(&world, "most_growing_thread"), "worker");
         ck_assert_str_eq(world_fact_text(&world, "most_not_freed_stack"), "start");
         ck_assert_uint_eq(world.answer->n_rows, 3);
-        ck_assert_str_eq(world_text(&world, 0, "stack"), "leak");
+        ck_assert_str_eq(world_text(&world, 0, "stack"), "leak < [thread worker]");
+        ck_assert_str_eq(world_text(&world, 0, "thread"), "worker");
         ck_assert_str_eq(world_text(&world, 0, "program"), "app");
         ck_assert_int_eq(world_number(&world, 0, "growth_bytes"), 700);
         ck_assert_int_eq(world_number(&world, 0, "not_freed_bytes"), 700);
