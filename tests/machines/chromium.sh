@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A stock Chromium of Debian 12 with Perfetto's protocol: its recording is whole, and inspect shows all of its slices.
+# A recording of its heap says what of that is not seen.
 # Time limit: 30 min
 # shellcheck disable=SC2119,SC2317 # project() without an owner; functions that ok() calls
 
@@ -15,7 +16,7 @@ project
 
 build() {
         as_root meson setup build -Dprefix=/usr -Dprobes=disabled -Dtests=disabled -Dexamples=false &&
-                as_root ninja -C build src/client/desktrace src/daemon/desktraced
+                as_root ninja -C build src/client/desktrace src/daemon/desktraced src/heap/libdesktrace-heap.so
 }
 
 cat >"$root$PROJECT/chromium.cfg" <<'END'
@@ -51,6 +52,20 @@ ok 'inspect has nothing to complain of' inspect
 ok 'its slices are those that are in the file' as_root python3 tests/machines/count-slices.py page.pftrace page.json
 said 'and both counts are the same' '^inspect has the same: [0-9]+ slices$'
 sed 's/^/# /' "$output"
+
+cat >"$root$PROJECT/show" <<END
+#!/bin/sh
+timeout -k 5 60 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \\
+        --disable-component-update --disable-sync --user-data-dir=/tmp/chromium-heap \\
+        --dump-dom 'data:text/html,<p>it is shown</p>'
+exit 0
+END
+chmod 755 "$root$PROJECT/show"
+ok 'the heap of Chromium is recorded' \
+        as_root build/src/client/desktrace record --standalone -p apps --heap=32K -o heap.pftrace -- ./show
+said 'and it shows its page' 'it is shown'
+ok 'inspect reads that, too' as_root sh -c 'build/src/client/desktrace inspect heap.pftrace || [ $? = 6 ]'
+said 'it says what is not seen' 'PartitionAlloc seems to be a part of '
 
 # Phases that new versions of Chromium no longer write.
 ok 'a recording with every phase of the older format is made' \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
-# and windows of GTK and Qt Quick, are recorded, and their events counted. The tests are those that skip what is not
-# installed.
+# and windows of GTK and Qt Quick, are recorded, and their events counted; and the heaps of programs of these, of
+# GStreamer and of Go. The tests are those that skip what is not installed.
 # Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -28,7 +28,7 @@ has() {
 }
 
 machine trixie build test +gir1.2-gtk-4.0 +gir1.2-gtk-3.0 +xvfb +xauth +qt6-base-dev +qt6-declarative-dev +cargo \
-        +librust-tracing-subscriber-dev
+        +librust-tracing-subscriber-dev +gtk-4-examples +gjs +gstreamer1.0-tools +golang-go +rustc
 project
 ok 'all of it is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=disabled -Dglib-binding=enabled \
         -Dintrospection=enabled -Dvapi=enabled
@@ -40,4 +40,7 @@ toolkit qt
 has 'Qt 6: slices' 'a QQuickWindow of Qt 6 is recorded' 'QQuickWindow of Qt 6: render'
 toolkit rust
 has 'slices' 'a program with the tracing crate is built' 'spans within spans'
+toolkit heap-live
+has 'Python is recorded' 'GJS is recorded' 'a GTK 4 app is recorded' 'GStreamer is recorded' \
+        'a Rust program is recorded' 'a static Go program is refused' 'one that calls C is recorded'
 finish

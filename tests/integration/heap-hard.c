@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A program that makes it hard for a preloaded library to stay unnoticed
+ *
+ * Usage: heap-hard exec | plugins A B | deep PLUGIN | low-memory | fork-bomb | many-threads |
+ *        descriptors FILE | async | frees-twice | frees-foreign | overflows | who
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SITE __attribute__((__noinline__, __noclone__))
+
+#define KEPT_N     1000
+#define KEPT_BYTES 8000
+#define N_THREADS  1000
+#define STACK_MIN  16384
+#define BOMB_DEPTH 4
+#define BOMB_WIDTH 4
+#define TEXT       "this file is the program's own\n"
+
+static void *volatile kept[KEPT_N];
+
+#define CHECK(what)                                               \
+        do {                                                      \
+                if (!(what)) {                                    \
+                        printf("line %d: %s\n", __LINE__, #what); \
+                        exit(1);                                  \
+                }                                                 \
+        } while (0)
+
+static int well(void) {
+        puts("all is well");
+        return 0;
+}
+
+SITE static void keep_8_mb(void) {
+        for (int i = 0; i < KEPT_N; i++)
+                kept[i] = malloc(KEPT_BYTES);
+}
+
+SITE static void before_exec(void) {
+        keep_8_mb();
+        __asm__ volatile("" ::: "memory"); /* a call, not a jump */
+}
+
+SITE static void after_exec(void) {
+        keep_8_mb();
+        __asm__ volatile("" ::: "memory");
+}
+
+static int run_exec(const char *self) {
+        before_exec();
+        execl(self, self, "executed", NULL);
+        return 1;
+}
+
+/*
+ * Libraries that come and go
+ */
+
+static void *allocate_in(const char *path, int flags) {
+        void *library = dlopen(path, RTLD_NOW | flags);
+        void (*allocate)(void **memory, int n);
+        void *found;
+
+        if (!library)
+                fprintf(stderr, "%s\n", dlerror());
+        CHECK(library);
+        found = dlsym(library, "plugin_allocate");
+        CHECK(found);
+        memcpy(&allocate, &found, sizeof(allocate));
+        allocate((void **)kept, KEPT_N);
+        return library;
+}
+
+static int run_plugins(char **paths) {
+        for (int i = 0; i < 2; i++)
+                CHECK(dlclose(allocate_in(paths[i], 0)) == 0);
+        return well();
+}
+
+/* What its own C library has given out we free. */
+static int run_deep(const char *path) {
+        (void)allocate_in(path, RTLD_DEEPBIND);
+        for (int i = 0; i < KEPT_N; i++)
+                free(kept[i]);
+        return well();
+}
+
+/*
+ * Little of everything
+ */
+
+static int run_low_memory(void) {
+        const struct rlimit limit = { 256u << 20, 256u << 20 };
+        unsigned n_failed = 0;
+        char *volatile memory;
+
+        CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+        for (int i = 0; i < 100; i++) {
+                errno = 0;
+                memory = malloc(16u << 20);
+                if (!memory) {
+                        CHECK(errno == ENOMEM);
+                        n_failed++;
+                } else {
+                        memory[0] = 1;
+                }
+                memory = malloc(100);
+                free(memory);
+        }
+        CHECK(n_failed > 0 && n_failed < 100);
+        return well();
+}
+
+static void bomb(int depth) {
+        for (int i = 0; i < BOMB_WIDTH && depth > 0; i++) {
+                const pid_t pid = fork();
+
+                if (pid < 0) {
+                        CHECK(errno == EAGAIN || errno == ENOMEM);
+                        continue;
+                }
+                if (pid == 0) {
+                        keep_8_mb();
+                        bomb(depth - 1);
+                        for (int k = 0; k < KEPT_N; k++)
+                                free(kept[k]);
+                        _exit(0);
+                }
+        }
+        for (int status; wait(&status) > 0;)
+                CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static pthread_barrier_t all_are_there;
+
+static void *allocate(void *userdata) {
+        void *volatile memory = NULL;
+
+        (void)userdata;
+        pthread_barrier_wait(&all_are_there);
+        for (int i = 1; i <= 20; i++) {
+                memory = realloc(memory, (size_t)i * 100);
+                memset(memory, i, (size_t)i * 100);
+        }
+        return memory;
+}
+
+/* All at a time, with stacks as small as they may be. */
+static int run_many_threads(void) {
+        static pthread_t threads[N_THREADS];
+        const long least = sysconf(_SC_THREAD_STACK_MIN);
+        pthread_attr_t attributes;
+        void *memory;
+
+        CHECK(pthread_barrier_init(&all_are_there, NULL, N_THREADS) == 0);
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, least > STACK_MIN ? (size_t)least : STACK_MIN);
+        for (int i = 0; i < N_THREADS; i++)
+                CHECK(pthread_create(&threads[i], &attributes, allocate, NULL) == 0);
+        for (int i = 0; i < N_THREADS; i++) {
+                CHECK(pthread_join(threads[i], &memory) == 0 && memory);
+                free(memory);
+        }
+        return well();
+}
+
+/* Closes what it did not open, and then has its own files under the same numbers. */
+static int run_descriptors(const char *path) {
+        char text[sizeof(TEXT)] = "";
+        int fds[8];
+
+        for (int fd = 3; fd < 1024; fd++)
+                close(fd);
+        for (int i = 0; i < 8; i++) {
+                fds[i] = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+                CHECK(fds[i] >= 0);
+        }
+        CHECK(write(fds[0], TEXT, strlen(TEXT)) == (ssize_t)strlen(TEXT));
+        for (int i = 0; i < 20; i++) {
+                keep_8_mb();
+                usleep(10000);
+        }
+        for (int i = 0; i < 8; i++) {
+                CHECK(fcntl(fds[i], F_GETFD) == 0);
+                CHECK(lseek(fds[i], 0, SEEK_END) == (off_t)strlen(TEXT));
+                CHECK(pread(fds[i], text, sizeof(text), 0) == (ssize_t)strlen(TEXT));
+                CHECK(strcmp(text, TEXT) == 0);
+        }
+        return well();
+}
+
+static volatile sig_atomic_t n_signals;
+
+static void on_signal(int number) {
+        void *volatile memory = malloc(100);
+
+        (void)number;
+        free(memory);
+        n_signals++;
+}
+
+/* The handlers allocate while the main program is in the library, but never while it is in the C library's allocator,
+ * where they never could. */
+static int run_async(void) {
+        const struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { 0 };
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+        CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+        CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
+        for (int i = 0; i < 1000 || n_signals < 200; i++) {
+                void *memory = mmap(NULL,
+                                    256u << 10,
+                                    PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS,
+                                    -1,
+                                    0);
+
+                CHECK(memory != MAP_FAILED);
+                CHECK(munmap(memory, 256u << 10) == 0);
+        }
+        CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+        return well();
+}
+
+/*
+ * What the C library ends a program for
+ */
+
+static int run_frees_twice(void) {
+        void *volatile memory = malloc(100);
+
+        free(memory);
+        free(memory);
+        return 0;
+}
+
+static int run_frees_foreign(void) {
+        static char mine[64];
+        char *volatile memory = mine + 8;
+
+        free(memory);
+        return 0;
+}
+
+static int run_overflows(void) {
+        char *volatile first = malloc(5000), *volatile second = malloc(5000);
+
+        memset(first, 0x7f, 5100);
+        free(first);
+        free(second);
+        return 0;
+}
+
+static int run_who(void) {
+        printf("%d %d\n", (int)getuid(), (int)geteuid());
+        keep_8_mb();
+        return 0;
+}
+
+static int run_fork_bomb(void) {
+        bomb(BOMB_DEPTH);
+        return well();
+}
+
+int main(int argc, char **argv) {
+        static const struct {
+                const char *name;
+                int (*run)(void);
+        } all[] = {
+                { "low-memory", run_low_memory },     { "fork-bomb", run_fork_bomb },
+                { "many-threads", run_many_threads }, { "async", run_async },
+                { "frees-twice", run_frees_twice },   { "frees-foreign", run_frees_foreign },
+                { "overflows", run_overflows },       { "who", run_who },
+        };
+        const char *what = argc > 1 ? argv[1] : "";
+
+        if (strcmp(what, "exec") == 0)
+                return run_exec(argv[0]);
+        if (strcmp(what, "executed") == 0) {
+                after_exec();
+                return well();
+        }
+        if (strcmp(what, "plugins") == 0 && argc == 4)
+                return run_plugins(argv + 2);
+        if (strcmp(what, "deep") == 0 && argc == 3)
+                return run_deep(argv[2]);
+        if (strcmp(what, "descriptors") == 0 && argc == 3)
+                return run_descriptors(argv[2]);
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+                if (strcmp(what, all[i].name) == 0)
+                        return all[i].run();
+        return 2;
+}
