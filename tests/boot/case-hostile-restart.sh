@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Point 3 of the attacks, at a restart: a descriptor that a user has passed hangs in a file system that never answers, so the
-# process of the service cannot end, not even by SIGKILL. The next one serves nevertheless, while that one still hangs,
-# and goes on with what an innocent user records. How long it took is printed.
+# Points 3 and 7 of the attacks, at a restart: a user fills what is kept for the next process, and has passed a
+# descriptor that hangs in a file system that never answers, so the process of the service cannot end, not even by
+# SIGKILL. The next one serves nevertheless, while that one still hangs, and goes on with what an innocent user
+# records. How long it took is printed.
 . ./lib.sh
 
 seconds_since() { python3 -c "import sys, time; print(f'{time.time() - float(sys.argv[1]):.1f}')" "$1"; }
@@ -44,6 +45,19 @@ ok 'which was no failure' test "$(systemctl show -P Result desktraced.service)" 
 ok 'nor was it killed' not log_says 'Killing process'
 ok 'the process has ended' test ! -e "/proc/$stopping"
 kill -KILL $recorder $reader
+
+# Sessions that outlive a process lie in one store for all users. Four of these would fill it.
+buffers=$(printf 'buffers { size_kb: 4 } %.0s' {1..100})
+takes_store() {
+        start alice 3 detach b true duration-ms u 140000 config-text s \
+                "$buffers data_sources { config { name: 'org.example.none' } }"
+}
+takes_more() { for _ in 1 2 3; do takes_store || return; done; }
+ok 'an attacker has a session with very many buffers' takes_store
+n_stored() { systemctl show -P NFileDescriptorStore desktraced.service; }
+ok 'which is kept for the next process' within 20 test "$(n_stored)" -gt 100
+ok 'the attacker has more of these' takes_more
+ok 'whose buffers are too many to be kept' within 20 log_says 'would not survive the service'
 
 as bob ./hello-desktrace --seconds 140 >/dev/null 2>&1 &
 session=$(start bob 3 sources as 1 track_event duration-ms u 140000 detach b true)

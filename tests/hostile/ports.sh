@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Points 1 and 12 on Perfetto's sockets: who makes those wait that write to him, and who forges losses.
+# Points 1, 12 and 14 on Perfetto's sockets: who makes those wait that write to him, who forges losses, and who has so many
+# writers that their tables are larger than what they write.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/hostile/hostile-lib.sh
@@ -52,4 +53,15 @@ ok "losses: the trace says that something was lost" has_bytes '\xd0\x02\x01'
 ok "losses: but does not have the forged numbers" has_none '\xff{8}\x7f'
 kill -KILL "$attacker"
 attack_is_over "forged losses, and their producer is gone"
+
+# A table of the session has them. A buffer of 64 KiB has TRACE_BUFFER_SEQUENCES_MIN of them at a time.
+attacks_port writers "$producer_socket" org.example.writers
+ok "writers: a producer that will have all numbers of them registers" eventually says ready
+attacker_records "buffers { size_kb: 64 } data_sources { config { name: 'org.example.writers' } }"
+ok "writers: the attack was carried out" eventually eventually says attacked
+ok "writers: their chunks are in the recording" eventually has_written
+memory_is "writers: they take little memory" has_at_most $((memory_before + left_mib_max))
+innocent_is_unharmed "very many writers"
+kill -KILL "$attacker"
+attack_is_over "very many writers, and their producer is gone"
 finish
