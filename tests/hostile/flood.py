@@ -10,8 +10,8 @@ flood.py long-calls bus|native SOCKET N      the same, and the list is long
 flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with CALLS calls at
                                              once, and then one with a single call; their replies are counted:
                                              says "refused N answered N late answered" (or refused)
-flood.py stranger bus SOCKET CALLS           one connection that the service does not know, with CALLS calls that want no
-                                             reply, and then one that does: says what it was told
+flood.py stranger bus SOCKET CALLS           one connection that the service does not know, with CALLS calls that want
+                                             no reply, and then one that does: says what it was told
 All say "attacked" when the connections are there, and go on until they are killed.
 """
 

@@ -59,7 +59,7 @@ attacked_service() {
         native_service
 }
 
-# attacked_ports: the same, and Perfetto's sockets $producer_socket and $consumer_socket; what attacks them is in $attacks
+# attacked_ports: the same, and Perfetto's sockets $producer_socket and $consumer_socket; what attacks is in $attacks
 attacked_ports() {
         attacks=$tmp/attack/hostile # where an attacker may read it
         mkdir -p "$tmp/sockets" "$attacks" "$tmp/attack/integration"
@@ -79,7 +79,8 @@ attacks_port() {
 }
 # consume_as USER VERB ARGUMENT...: perfetto_consumer.py
 consume_as() {
-        as "$1" timeout 60 /usr/bin/python3 -B "$tmp/attack/integration/perfetto_consumer.py" "$consumer_socket" "${@:2}"
+        as "$1" timeout 60 /usr/bin/python3 -B "$tmp/attack/integration/perfetto_consumer.py" \
+                "$consumer_socket" "${@:2}"
 }
 
 # call_as USER PATH INTERFACE METHOD ARGUMENTS...; the same of a method of the manager, whose error's name is shown

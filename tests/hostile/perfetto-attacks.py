@@ -6,15 +6,19 @@ perfetto-attacks.py deaf PRODUCER-SOCKET SOURCE      a producer that reads nothi
 perfetto-attacks.py deaf-consumer CONSUMER-SOCKET    a consumer, likewise
 perfetto-attacks.py losses PRODUCER-SOCKET SOURCE    a producer that says it has lost more than a counter holds
 perfetto-attacks.py writers PRODUCER-SOCKET SOURCE   a producer with as many writers as there are numbers
-perfetto-attacks.py buffers PRODUCER-SOCKET NATIVE-SOCKET N   writes to as many buffers as a user may have, of which N
+perfetto-attacks.py buffers PRODUCER-SOCKET NATIVE-SOCKET N
+                                                     writes to as many buffers as a user may have, of which N
                                                      connections are told by signals
+perfetto-attacks.py flushes NATIVE-SOCKET SESSION N  asks N times on one connection, and does not wait in between;
+                                                     says "refused" or "waits"
+perfetto-attacks.py triggers PRODUCER-SOCKET N       sends N triggers in one call; says "done"
 perfetto-attacks.py unfinished SOCKET N              N connections, each with a frame that never ends
-perfetto-attacks.py probe CONSUMER-SOCKET ftrace|kprobe|uprobe   a consumer that wants kernel events, or a probe of its own;
-                                                     says the answer
+perfetto-attacks.py probe CONSUMER-SOCKET KIND       a consumer that wants kernel events ("ftrace"), or a probe of its
+                                                     own ("kprobe", "uprobe"); says the answer
 perfetto-attacks.py pretend PRODUCER-SOCKET SOURCE   a producer that offers SOURCE and a source of its own
 
-Producers say "ready" when SOURCE can be recorded. All others say "attacked" when they have done their worst, and stay until
-they are killed.
+Producers say "ready" when SOURCE can be recorded. Those that say nothing else say "attacked" when they have done their
+worst, and stay until they are killed.
 """
 
 import fcntl
@@ -176,6 +180,25 @@ def buffers(address, native, n):
         time.sleep(0.1)
 
 
+def flushes(native, session, n):
+    peer = raw_bus.Peer(native)
+    flush = {"path": session, "interface": "org.desktrace.Tracing1.Session"}
+    call = raw_bus.call("Flush", signature="u", body=struct.pack("<I", 60000), **flush)
+    peer.socket.sendall(raw_bus.numbered(call, int(n)))
+    data = b""
+    while peer.socket in select.select([peer.socket], [], [], STALLED_S)[0] and b"unanswered calls" not in data:
+        data += peer.socket.recv(1 << 16)
+    print("refused" if b"this connection has 64 unanswered calls" in data else "waits", flush=True)
+
+
+def triggers(address, n):
+    client = ipc.Client(address, "ProducerPort")
+    client.ask("InitializeConnection", message((3, "triggers"), (4, 1)))
+    client.call("ActivateTriggers", message(*((1, f"t{i}") for i in range(int(n)))), drop_reply=True)
+    client.ask("Sync")
+    print("done", flush=True)
+
+
 def losses(address, source):
     client, commands = producer(address, source)
     buffer = buffer_of(client, commands)
@@ -231,5 +254,6 @@ def pretend(address, source):
 
 if __name__ == "__main__":
     verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses, "writers": writers}
-    verbs |= {"buffers": buffers, "unfinished": unfinished, "probe": probe, "pretend": pretend}
+    verbs |= {"flushes": flushes, "triggers": triggers, "buffers": buffers, "unfinished": unfinished}
+    verbs |= {"probe": probe, "pretend": pretend}
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))

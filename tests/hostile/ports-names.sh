@@ -48,6 +48,10 @@ gives "keys: and comes back to it" '^attached' consume_as $alice attach mine
 gives "keys: another one of the innocent's" '^left' consume_as $alice leave $SOURCE hers 60000
 gives "keys: is not there for the attacker" '^not attached' consume_as $bob attach hers
 gives "keys: but for its user" '^attached' consume_as $alice attach hers
+long_key=$(printf 'k%.0s' {1..129})
+gives "keys: a long one is refused" '^not left' consume_as $alice leave $SOURCE "$long_key" 60000
+ok "keys: with its limit" eventually grep -q 'CONSUMER_KEY_MAX' "$tmp/log"
+gives "keys: one that is a little shorter is not" '^left' consume_as $alice leave $SOURCE "${long_key#k}" 60000
 innocent_is_unharmed "names and keys"
 kill -KILL "$holder"
 attack_is_over "names on Perfetto's socket"

@@ -33,6 +33,16 @@ attacks_port pretend "$producer_socket" linux.ftrace
 ok "probes: a program offers what is the system's" eventually grep -q attacked "$tmp/attacker"
 gives "probes: and one of its own, which is listed" '"org.example.mine" 1' offered
 gives "probes: the other is not" '"linux.ftrace" 0' offered
+# It never answers what it is asked.
+asks() { as $bob timeout 60 /usr/bin/python3 -B "$attacks/perfetto-attacks.py" "$@"; }
+attacker_records "buffers { size_kb: 64 } data_sources { config { name: 'org.example.mine' } }"
+# BUS_REQUESTS_PER_CLIENT_MAX
+gives "calls that wait for a program: more than 64 of one connection are refused" '^refused' \
+        asks flushes "$socket" "$path" 65
+gives "triggers: as many as one call may send" '^done' asks triggers "$producer_socket" 64
+fails "triggers: are taken" '^$' grep PRODUCER_TRIGGERS_MAX "$tmp/log"
+gives "triggers: one more" '^done' asks triggers "$producer_socket" 65
+ok "triggers: is refused with its limit" eventually grep -q PRODUCER_TRIGGERS_MAX "$tmp/log"
 kill -KILL "$attacker"
 attack_is_over "probes over Perfetto's sockets"
 finish

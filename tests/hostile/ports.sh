@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Points 1, 12 and 14 on Perfetto's sockets: who makes those wait that write to him, who forges losses, and who has so many
-# writers that their tables are larger than what they write.
+# Points 1, 12 and 14 on Perfetto's sockets: who makes those wait that write to him, who forges losses, and who has so
+# many writers that their tables are larger than what they write.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/hostile/hostile-lib.sh

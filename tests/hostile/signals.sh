@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Signals: each connection is sent those of all buffers, sessions and programs that it may see, which one user multiplies
-# by the number of connections. Past SIGNALS_PER_USER_MAX what can be read as well is left out.
+# Signals: each connection is sent those of all buffers, sessions and programs that it may see, which one user
+# multiplies by the number of connections. Past SIGNALS_PER_USER_MAX what can be read as well is left out.
 # The checks call functions by name.
 # shellcheck disable=SC2317,SC2154
 # shellcheck source=tests/hostile/hostile-lib.sh

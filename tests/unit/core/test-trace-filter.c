@@ -406,6 +406,20 @@ START_TEST(test_broken_programs_are_refused) {
 }
 END_TEST
 
+START_TEST(test_bytecode_has_a_limit) {
+        static const uint8_t zeros[FILTER_BYTECODE_BYTES_MAX + 1];
+        FilterProgram *program;
+        const char *why = NULL;
+
+        ck_assert_int_eq(filter_program_new(&program, zeros, sizeof(zeros), NULL, 0, &why),
+                         -EINVAL);
+        ck_assert_ptr_nonnull(strstr(why, "FILTER_BYTECODE_BYTES_MAX"));
+        ck_assert_int_eq(filter_program_new(&program, zeros, sizeof(zeros) - 1, NULL, 0, &why),
+                         -EINVAL);
+        ck_assert_ptr_null(strstr(why, "FILTER_BYTECODE_BYTES_MAX"));
+}
+END_TEST
+
 START_TEST(test_tables_have_a_limit) {
         enum { N = FILTER_ACTIONS_MAX / 1024 + 1 };
         static uint32_t words[3 + 2 * N];
@@ -529,6 +543,7 @@ TEST_MAIN("trace-filter",
           test_what_takes_too_long_is_hidden_whole,
           test_overlay_adds_and_changes_fields,
           test_broken_programs_are_refused,
+          test_bytecode_has_a_limit,
           test_tables_have_a_limit,
           test_bytecode_needs_its_checksum,
           test_a_program_without_packets_is_refused,
