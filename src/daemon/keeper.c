@@ -37,7 +37,7 @@ typedef struct Kept {
         size_t n_buffers;
         KeptState state;
         uint64_t revision; /* of what is in there */
-        uid_t uid;
+        uid_t user;
         size_t n_descriptors;
         bool has_output, is_pipe;
         bool has_spare; /* the output gives a descriptor once more than is needed */
@@ -173,7 +173,7 @@ static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
 
         list_for_each (kept, &keeper->kept, link) {
                 n += kept->n_descriptors;
-                n_of_user += kept->uid == one->uid ? kept->n_descriptors : 0;
+                n_of_user += kept->user == one->user ? kept->n_descriptors : 0;
         }
         return n <= KEEPER_DESCRIPTORS_MAX && n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
 }
@@ -188,7 +188,8 @@ static int kept_new(Kept **ret, const BusSession *object, const KeptOutput *outp
         list_init(&kept->link);
         kept->state.fd = -1;
         kept->id = session_id(object->owned.session);
-        kept->uid = session_options(object->owned.session)->owner.uid;
+        kept->user = service_user_of(object->bus->service,
+                                     &session_options(object->owned.session)->owner);
         kept->n_buffers = session_n_buffers(object->owned.session);
         kept->has_output = output->fd >= 0;
         kept->is_pipe = output->is_pipe;
@@ -509,7 +510,8 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .producers = keeper->producers.origins,
                 .n_producers = keeper->producers.n_origins,
         };
-        kept->uid = state.uid;
+        kept->user = service_user_of(keeper->bus->service,
+                                     &(Identity){ .uid = state.uid, .pid = (pid_t)state.pid });
         kept->n_buffers = state.n_buffers;
         kept->has_output = state.has_output;
         kept->has_spare = state.has_output;

@@ -67,10 +67,10 @@ def call(peer, what):
     return re.sub(rb"[^ -~]+", b" ", errors[0]).decode() if errors else "answered"
 
 
-def main(path, *whats):
+def main(path, *calls):
     peer = raw_bus.Peer(path)
     peer.socket.settimeout(TIMEOUT_S)
-    for what in whats:
+    for what in calls:
         print(call(peer, what), flush=True)
 
 

@@ -4,8 +4,8 @@
 /*
  * Reads a list of names ("as") of any length in time that grows with its length
  *
- * sd_bus_message_read_strv() counts the list again for each name that it adds. For the hundreds of thousands that fit in
- * one message that takes minutes, in which nobody else is served.
+ * sd_bus_message_read_strv() counts the list again for each name that it adds. For the hundreds of thousands that fit
+ * in one message that takes minutes, in which nobody else is served.
  */
 
 #include <systemd/sd-bus.h>

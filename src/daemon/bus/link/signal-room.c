@@ -26,13 +26,13 @@ static void tell(SignalCount *count) {
         if (count->is_told)
                 return;
         count->is_told = true;
-        log_user(
-                count->user,
-                LOG_NOTICE,
-                "signals to user %u are left out: it has so many connections, sessions and buffers "
-                "that there would be more than %d a second (SIGNALS_PER_USER_MAX)",
-                (unsigned)count->user,
-                SIGNALS_PER_USER_MAX);
+        log_user(count->user,
+                 LOG_NOTICE,
+                 "signals to user %u are left out: all of its connections together would be sent "
+                 "more "
+                 "than %d a second (SIGNALS_PER_USER_MAX)",
+                 (unsigned)count->user,
+                 SIGNALS_PER_USER_MAX);
 }
 
 bool signal_room_take(SignalRoom *room, uid_t user, bool is_awaited, uint64_t now) {

@@ -4,10 +4,11 @@
 /*
  * Signal room: how many signals the connections of one account are sent
  *
- * Each connection is sent signals of its own. A user may have 2,048 of these, sessions with a thousand buffers, and begin
- * them again and again: millions of signals, during which nobody else is served. So they are counted by the second.
- * Past SIGNALS_PER_USER_MAX those are left out that say what can be read as well: counters, buffers, programs and data
- * sources. What others wait for, such as the end of a session, is left out past SIGNALS_AWAITED_PER_USER_MAX only.
+ * Each connection is sent signals of its own. A user may have 2,048 of these, sessions with a thousand buffers, and
+ * begin them again and again: millions of signals, during which nobody else is served. So they are counted by the
+ * second. Past SIGNALS_PER_USER_MAX those are left out that say what can be read as well: counters, buffers, programs
+ * and data sources. What others wait for, such as the end of a session, is left out past
+ * SIGNALS_AWAITED_PER_USER_MAX only.
  */
 
 #include <stdbool.h>
