@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * desktrace-bridges: what programs tell in protocols of their own, as data sources
+ * desktrace-bridges: data sources for programs that report in protocols of their own
  *
  * A producer like any other, which runs as the user whose programs it speaks to and has no privileges. The session bus
  * starts it when the user's service wants one of its sources (producers.d), and it ends when nobody has for a while. It
@@ -52,7 +52,7 @@ typedef struct Program {
 static void print_help(void) {
         printf("Usage:\n"
                "  desktrace-bridges [OPTION…]\n\n"
-               "Provide what programs tell in protocols of their own to the tracing service.\n\n"
+               "Provide data from programs that report in their own protocols.\n\n"
                "Options:\n"
                "      --user        serve the tracing services of this user's session (default)\n"
                "      --standalone  serve the private service at $" TRACING_ENV_SOCKET

@@ -28,7 +28,7 @@ const GOptionEntry list_options[] = {
           0,
           G_OPTION_ARG_NONE,
           &arg_long,
-          N_("of events, also their numbers and fields"),
+          N_("also show the numbers and fields of events"),
           NULL },
         { 0 },
 };

@@ -25,10 +25,10 @@ static int arg_top = TOP_DEFAULT;
 static const GOptionEntry entries[] = {
         ANSWER_RANGE_OPTIONS(arg_ranges[0]),
         { "metric", 0, 0, G_OPTION_ARG_STRING, &arg_metric,
-          N_("compare p50 (default), p99 or total of slices, cpu of programs, or what heaps hold"), N_("WHAT") },
+          N_("compare p50 (default), p99 or total of slices, cpu of programs, or heap"), N_("WHAT") },
         { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("only this name"), N_("NAME") },
         { "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_fail_if,
-          N_("exit with status 10 if a name changed by more: 'frame +10%'"), N_("CHANGE") },
+          N_("exit with status 10 if a name changed by more than this: 'frame +10%'"), N_("CHANGE") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 20)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
           N_("use at most SIZE of memory for the trace"), N_("SIZE") },

@@ -45,8 +45,8 @@ static const GOptionEntry entries[] = {
         { "stacks-at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_stacks_at,
           N_("record call stacks where EVENT happens: sleep, page-fault, or a kernel event"), N_("EVENT[:N]") },
         { "heap", 0, 0, G_OPTION_ARG_STRING, &arg_heap,
-          N_("also record what the command, or running programs with the library for it, allocate; one sample per SIZE "
-             "(default: 32K)"), N_("SIZE") },
+          N_("also record heap allocations of the command, or of running programs with the heap library; one sample "
+             "per SIZE (default: 32K)"), N_("SIZE") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -54,7 +54,7 @@ static const GOptionEntry entries[] = {
           N_("write to FILE; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
         { "report", 0, 0, G_OPTION_ARG_NONE, &arg_report,
-          N_("make a page of it at the end, beside the file"), NULL },
+          N_("also write a report page next to the file"), NULL },
         { "ring", 0, 0, G_OPTION_ARG_NONE, &arg_ring,
           N_("keep only the newest data in memory, and write it at the end"), NULL },
         { "name", 'n', 0, G_OPTION_ARG_STRING, &arg_name, N_("give the session a unique name"), N_("NAME") },

@@ -38,9 +38,9 @@ static int arg_top = TOP_DEFAULT, arg_count;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "interval", 'i', 0, G_OPTION_ARG_STRING, &arg_interval,
-          N_("one screen for each TIME (default: 1s)"), N_("TIME") },
+          N_("show a screen every TIME (default: 1s)"), N_("TIME") },
         { "count", 'n', 0, G_OPTION_ARG_INT, &arg_count, N_("exit after N screens"), N_("N") },
-        { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
+        { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("show rows by program (default), unit or thread"), N_("WHAT") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
         ANSWER_RANGE_OPTIONS(arg_range),
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,

@@ -27,9 +27,9 @@ static gboolean arg_perfetto, arg_print;
 static const GOptionEntry entries[] = {
         { "perfetto", 0, 0, G_OPTION_ARG_NONE, &arg_perfetto,
           N_("open it in the Perfetto UI, which keeps it in the browser"), NULL },
-        { "print", 0, 0, G_OPTION_ARG_NONE, &arg_print, N_("print the address, and open no browser"), NULL },
+        { "print", 0, 0, G_OPTION_ARG_NONE, &arg_print, N_("print the address without opening a browser"), NULL },
         { "timeout", 0, 0, G_OPTION_ARG_STRING, &arg_timeout,
-          N_("wait so long for the browser (default: 5min)"), N_("TIME") },
+          N_("wait at most TIME for the browser (default: 5min)"), N_("TIME") },
         { 0 },
 };
 /* clang-format on */

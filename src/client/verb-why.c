@@ -25,8 +25,8 @@ static int arg_top = TOP_DEFAULT;
 static const GOptionEntry entries[] = {
         ANSWER_RANGE_OPTIONS(arg_range),
         { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice,
-          N_("which slice: its name for the longest one, or id:NUMBER"), N_("SLICE") },
-        { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
+          N_("explain this slice: a name (its longest slice), or id:NUMBER"), N_("SLICE") },
+        { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("show rows by program (default), unit or thread"), N_("WHAT") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
           N_("use at most SIZE of memory for the trace"), N_("SIZE") },
