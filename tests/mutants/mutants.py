@@ -21,6 +21,7 @@ Usage: mutants.py AREA... [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,.
 
 import argparse
 import collections
+import concurrent.futures
 import difflib
 import fnmatch
 import glob
@@ -60,6 +61,7 @@ CHECK_TIMEOUT_TIMES = 20
 BUILD_SECONDS = 3600  # all tests, on a busy machine
 # Its signal stack is one more thing that a cancelled thread leaves, and is written to when the thread is gone.
 ASAN_OPTIONS = "use_sigaltstack=0"
+N_TOGETHER = 4
 N_SINGLE = 4  # tests that are built one by one, as the first often decides; the others are built together
 
 
@@ -376,7 +378,8 @@ class World:
         """What went wrong, or None; and the seconds on the CPU. `more` is added to the environment."""
         _, command, environment = self.tests[name]
         # A session of its own: what the test has started ends with it.
-        output = open(self.output, "wb")
+        path = f"{self.output}-{name}"
+        output = open(path, "wb")
         process = subprocess.Popen(
             ["nice", "-n", self.nice, *command],
             env={**self.environment, **environment, "CK_FORK": "no", **(more or {})},
@@ -394,7 +397,7 @@ class World:
             used = after.children_user + after.children_system - before.children_user - before.children_system
             if status in (-signal.SIGXCPU, -signal.SIGKILL):
                 return f"more than {seconds:.0f} s", used
-            return None if status == 0 else what_failed(self.output) or f"exit status {status}", used
+            return None if status == 0 else what_failed(path) or f"exit status {status}", used
         except subprocess.TimeoutExpired:
             return f"waits for more than {WAIT_TIMES * seconds:.0f} s", seconds
         finally:
@@ -459,10 +462,10 @@ class World:
             self.reach.known.setdefault(path, set()).update(numbers)
 
     def order(self, mutant):
-        """Who may notice; who has killed mutants of this file is asked first."""
+        """Who may notice; who has killed mutants of this file is asked first, and then who takes the least time."""
         path = mutant.path
         names = self.reach.tests(path, mutant.number, mutant.is_table)
-        return sorted(names, key=lambda name: -self.killers[path, name])
+        return sorted(names, key=lambda name: (-self.killers[path, name], self.limits[name]))
 
     def kill(self, mutant):
         """The test that notices and how, (None, None) for a survivor; False if it does not compile."""
@@ -476,14 +479,24 @@ class World:
 
     def ask(self, mutant):
         names = self.order(mutant)
-        for batch in [[name] for name in names[:N_SINGLE]] + [names[N_SINGLE:]]:
+        for batch in [names[:1], names[1:N_SINGLE], names[N_SINGLE:]]:
             if batch and self.ninja(batch).returncode != 0:
                 return False
-            for name in batch:
-                wrong, _ = self.run(name, self.limits[name])
+            name, wrong = self.first_failure(batch)
+            if wrong:
+                self.killers[mutant.path, name] += 1
+                return name, wrong
+        return None, None
+
+    def first_failure(self, names):
+        """A few are run at a time, as most tests mostly wait; those that have begun are waited for."""
+        with concurrent.futures.ThreadPoolExecutor(N_TOGETHER) as pool:
+            asked = {pool.submit(self.run, name, self.limits[name]): name for name in names}
+            for done in concurrent.futures.as_completed(asked):
+                wrong, _ = done.result()
                 if wrong:
-                    self.killers[mutant.path, name] += 1
-                    return name, wrong
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    return asked[done], wrong
         return None, None
 
 
