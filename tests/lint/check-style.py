@@ -139,6 +139,22 @@ def check_habits(top):
                 yield f"{path}:{number}: \"{found.group()}\" is hard to read: say it plainly"
 
 
+# A test's name is a promise that its output prints.
+PROMISE = re.compile(r"START_TEST\((test_\w+)\)|_TEST\((test_\w+)\)")
+
+
+def check_promises(top):
+    for path in files(top):
+        if not path.startswith("tests/unit/") or not path.endswith(".c"):
+            continue
+        for number, line in enumerate(tap.read(top, path).splitlines(), 1):
+            match = PROMISE.search(line)
+            words = (match[1] or match[2]).replace("_", " ") if match else ""
+            found = HABITS.search(words) or CODE_HABITS.search(words) or re.match(r"test who(ever)? (?!may)", words)
+            if found:
+                yield f"{path}:{number}: \"{found.group().strip()}\" is hard to read: say it plainly"
+
+
 def check_function_lengths(top):
     for path, name, line, n in all_functions(top):
         if n > FUNCTION_LINES_MAX:
@@ -194,6 +210,7 @@ PLANTED = {
     "src/daemon/plain.h": SPDX + "/* not any " + "more */\n",
     "tests/plain.sh": "# SPDX-License-" + "Identifier: LGPL-2.1-or-later\n# whoever comes\n",
     "docs/told.md": "There is none of so many.\n",
+    "tests/unit/names.c": SPDX + "START_TEST(test_it_begins_" + "anew) {\n}\nEND_TEST\n",
     "tests/test.c": SPDX + "START_TEST(test_long) {\n" + "        a++;\n" * 81 + "}\nEND_TEST\n",
 }
 EXPECTED = [
@@ -211,6 +228,7 @@ EXPECTED = [
     'src/plain.c:5: "is none" is hard to read: say it plainly',
     'src/plain.c:6: "so many" is hard to read: say it plainly',
     'src/smb/plain.h:2: "Says what is wrong" is hard to read: say it plainly',
+    'tests/unit/names.c:2: "anew" is hard to read: say it plainly',
     'tests/plain.sh:2: "whoever" is hard to read: say it plainly',
     "tests/test.c:2: test_long() has 81 lines, 80 are allowed",
 ]
@@ -220,6 +238,7 @@ CHECKS = [
     (f"no tabs, no trailing blanks, at most {COLUMNS_MAX} columns", check_lines),
     ("nothing is left to do", check_notes),
     ("no sentence has the habits that stop a reader", check_habits),
+    ("no test's name has them", check_promises),
     (f"no function is longer than {FUNCTION_LINES_MAX} lines", check_function_lengths),
 ]
 
@@ -237,7 +256,7 @@ def self_test(out):
             + [f"not planted: {line}" for line in found if line not in EXPECTED],
         )
         counted = {name: n for _, name, _, n in all_functions(top)}
-        expected = {"good": 1, "long_one": 81, "test_long": 81}
+        expected = {"good": 1, "long_one": 81, "test_long": 81, "test_it_begins_" + "anew": 0}
         out.check("lengths are counted", [] if counted == expected else [str(counted)])
 
 

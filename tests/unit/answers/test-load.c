@@ -69,7 +69,7 @@ START_TEST(test_what_goes_on_is_divided_between_intervals) {
 }
 END_TEST
 
-START_TEST(test_who_only_waits_has_a_row) {
+START_TEST(test_a_thread_that_only_waits_has_a_row) {
         AnswerLoad *from;
 
         world_init(&world);
@@ -135,6 +135,6 @@ END_TEST
 
 TEST_MAIN("answers-load",
           test_what_goes_on_is_divided_between_intervals,
-          test_who_only_waits_has_a_row,
+          test_a_thread_that_only_waits_has_a_row,
           test_a_slice_counts_where_it_ends,
           test_times_that_are_too_large_are_not_gone_over)

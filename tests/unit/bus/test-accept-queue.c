@@ -60,7 +60,7 @@ START_TEST(test_users_are_served_in_turn) {
 }
 END_TEST
 
-START_TEST(test_a_user_may_have_so_many_waiting_whatever_its_uids) {
+START_TEST(test_a_users_waiting_connections_are_limited_whatever_its_uids) {
         setup();
         for (int i = 0; i < ACCEPT_WAITING_PER_USER_MAX; i++) {
                 ck_assert(!accept_queue_refuses(&queue, 100000 + (uid_t)(i % 8), now));
@@ -78,7 +78,7 @@ START_TEST(test_a_user_may_have_so_many_waiting_whatever_its_uids) {
 }
 END_TEST
 
-START_TEST(test_with_no_room_whoever_has_most_loses_the_newest) {
+START_TEST(test_with_no_room_the_largest_queue_loses_its_newest) {
         int fd = 0;
 
         setup();
@@ -102,7 +102,7 @@ START_TEST(test_root_may_have_all_of_it) {
 }
 END_TEST
 
-START_TEST(test_a_user_is_served_so_many_and_then_no_faster) {
+START_TEST(test_a_user_is_served_a_burst_and_then_at_a_rate) {
         size_t n = 0;
         int fd = 0;
 
@@ -128,7 +128,7 @@ START_TEST(test_a_user_is_served_so_many_and_then_no_faster) {
 }
 END_TEST
 
-START_TEST(test_who_was_refused_is_refused_for_a_while_and_nobody_else) {
+START_TEST(test_a_user_that_was_refused_is_refused_for_a_while_and_nobody_else) {
         Accepted accepted;
 
         setup();
@@ -168,9 +168,9 @@ END_TEST
 
 TEST_MAIN("accept-queue",
           test_users_are_served_in_turn,
-          test_a_user_may_have_so_many_waiting_whatever_its_uids,
-          test_with_no_room_whoever_has_most_loses_the_newest,
+          test_a_users_waiting_connections_are_limited_whatever_its_uids,
+          test_with_no_room_the_largest_queue_loses_its_newest,
           test_root_may_have_all_of_it,
-          test_a_user_is_served_so_many_and_then_no_faster,
-          test_who_was_refused_is_refused_for_a_while_and_nobody_else,
+          test_a_user_is_served_a_burst_and_then_at_a_rate,
+          test_a_user_that_was_refused_is_refused_for_a_while_and_nobody_else,
           test_users_are_forgotten)

@@ -69,7 +69,7 @@ START_TEST(test_each_ring_is_heard) {
 }
 END_TEST
 
-START_TEST(test_who_rings_too_often_is_heard_later_and_disturbs_nobody) {
+START_TEST(test_a_producer_that_rings_too_often_is_heard_later_and_disturbs_nobody) {
         start();
         for (unsigned i = 0; doorbells_deadline(&doorbells) == UINT64_MAX; i++) {
                 ck_assert_uint_lt(i, 100000); /* an interval is over now and then */
@@ -130,6 +130,6 @@ END_TEST
 
 TEST_MAIN("doorbells",
           test_each_ring_is_heard,
-          test_who_rings_too_often_is_heard_later_and_disturbs_nobody,
+          test_a_producer_that_rings_too_often_is_heard_later_and_disturbs_nobody,
           test_doorbell_that_is_closed_by_another_one_does_not_ring,
           test_muted_doorbell_may_be_closed)

@@ -135,7 +135,7 @@ START_TEST(test_calls_are_dispatched_as_they_come_within_the_share) {
 }
 END_TEST
 
-START_TEST(test_who_has_taken_the_share_waits_and_others_do_not) {
+START_TEST(test_a_user_that_has_used_its_share_waits_and_others_do_not) {
         bool was_held;
 
         make_world();
@@ -198,7 +198,7 @@ END_TEST
 
 /* Whose call made the bus fall behind has no calls until it is not any longer, and is charged for that time. Others,
  * whose calls are dispatched meanwhile, are charged for their own. */
-START_TEST(test_who_made_the_bus_fall_behind_is_charged) {
+START_TEST(test_the_user_that_made_the_bus_fall_behind_is_charged) {
         const uint64_t later = NOW + 10 * TURNS_SHARE_NS;
 
         make_world();
@@ -445,11 +445,11 @@ END_TEST
 
 TEST_MAIN("turns",
           test_calls_are_dispatched_as_they_come_within_the_share,
-          test_who_has_taken_the_share_waits_and_others_do_not,
+          test_a_user_that_has_used_its_share_waits_and_others_do_not,
           test_the_share_is_new_in_the_next_period,
           test_what_was_taken_beyond_the_share_counts_later,
           test_a_debt_is_forgotten_some_day,
-          test_who_made_the_bus_fall_behind_is_charged,
+          test_the_user_that_made_the_bus_fall_behind_is_charged,
           test_share_may_be_smaller,
           test_a_users_calls_keep_their_order,
           test_users_have_turns,

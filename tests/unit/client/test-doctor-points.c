@@ -140,7 +140,7 @@ START_TEST(test_what_bridges_would_show_is_said_for_each) {
 }
 END_TEST
 
-START_TEST(test_who_can_show_more_when_started_with_a_variable_is_told_it) {
+START_TEST(test_programs_that_show_more_with_a_variable_are_reported_with_it) {
         make_machine();
         put_program("7", "film\n", MAPPING("01", "/usr/lib/libgstreamer-1.0.so.0.2200.0"));
         examine();
@@ -198,7 +198,7 @@ TEST_MAIN("client-doctor-points",
           test_what_is_made_of_chromium_needs_a_switch,
           test_where_the_switch_can_stay_is_said,
           test_what_bridges_would_show_is_said_for_each,
-          test_who_can_show_more_when_started_with_a_variable_is_told_it,
+          test_programs_that_show_more_with_a_variable_are_reported_with_it,
           test_what_the_bus_says_is_said_with_it,
           test_where_there_are_no_points_nothing_is_said,
           test_names_of_programs_are_bounded_and_counted)

@@ -306,7 +306,7 @@ static void put(TraceBuffer *buffer, uint16_t writer, uint32_t id, const char *t
         ck_assert_int_eq(script_put(buffer, &step), 0);
 }
 
-START_TEST(test_clone_counts_reading_anew) {
+START_TEST(test_clone_counts_reads_from_zero) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
         const TraceBufferStats *stats;
 
@@ -558,7 +558,7 @@ TEST_MAIN("buffer-clone",
           test_clone_waits_for_nothing,
           test_clone_leaves_out_what_was_written_before,
           test_cleared_buffer_is_as_if_read,
-          test_clone_counts_reading_anew,
+          test_clone_counts_reads_from_zero,
           test_reading_a_clone_gives_memory_back,
           test_cleared_original_leaves_its_memory_to_the_clone,
           test_clone_holds_no_more_than_it_can_read,

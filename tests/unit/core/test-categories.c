@@ -112,7 +112,7 @@ static int refuse(void *userdata, const Category *category) {
         return -ENOMEM;
 }
 
-START_TEST(test_whoever_looks_may_stop) {
+START_TEST(test_a_walk_may_be_stopped) {
         begin();
         put("a", NULL, NULL);
         wire_end(&writer, track_event);
@@ -156,7 +156,7 @@ static int look_at_tags(void *userdata, const Category *category) {
         return 0;
 }
 
-START_TEST(test_whoever_looks_at_tags_may_stop) {
+START_TEST(test_a_walk_over_tags_may_be_stopped) {
         size_t category;
         unsigned n = 0;
 
@@ -177,6 +177,6 @@ TEST_MAIN("categories",
           test_what_no_string_of_the_bus_may_hold_is_left_out,
           test_what_is_long_is_cut_off,
           test_what_is_no_message_tells_nothing,
-          test_whoever_looks_may_stop,
+          test_a_walk_may_be_stopped,
           test_fields_that_say_nothing_are_passed_over,
-          test_whoever_looks_at_tags_may_stop)
+          test_a_walk_over_tags_may_be_stopped)

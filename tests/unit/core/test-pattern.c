@@ -57,7 +57,7 @@ START_TEST(test_groups_say_where_they_are) {
 }
 END_TEST
 
-START_TEST(test_refusals_say_what_is_wrong) {
+START_TEST(test_refusals_name_the_mistake) {
         static char too_long[PATTERN_BYTES_MAX + 2], many_groups[3 * (PATTERN_GROUPS_MAX + 1) + 1];
         static const char *const broken[] = { "(", "a{2,1}", "[z-a]", "*", "\\C", "(*UTF)x" };
         char why[PATTERN_WHY_BYTES];
@@ -107,6 +107,6 @@ END_TEST
 TEST_MAIN("pattern",
           test_whole_text_has_to_fit,
           test_groups_say_where_they_are,
-          test_refusals_say_what_is_wrong,
+          test_refusals_name_the_mistake,
           test_matches_are_bounded,
           test_huge_repetitions_are_refused_or_small)

@@ -186,7 +186,7 @@ START_TEST(test_what_a_session_needs) {
 }
 END_TEST
 
-START_TEST(test_who_is_in_a_sandbox_may_only_be_recorded) {
+START_TEST(test_a_process_in_a_sandbox_may_only_be_recorded) {
         static const Identity root = { .uid = 0 }, user = { .uid = 1000 };
 
         ck_assert(policy_may_consume(&system_instance, &user, CONFINEMENT_NONE));
@@ -227,7 +227,7 @@ START_TEST(test_probes_of_ones_own_need_a_right_of_their_own) {
 }
 END_TEST
 
-START_TEST(test_who_may_lock_down_and_who_passes) {
+START_TEST(test_who_may_lock_down_and_which_producers_pass) {
         ck_assert(policy_may_lock_down(&system_instance, &(Identity){ .uid = 0 }));
         ck_assert(!policy_may_lock_down(&system_instance, &(Identity){ .uid = 1000 }));
         ck_assert(!policy_may_lock_down(&system_instance, &(Identity){ .uid = 990 }));
@@ -390,9 +390,9 @@ TEST_MAIN("policy",
           test_only_root_and_the_owner_start_producers_unasked,
           test_only_root_and_probes_register_reserved_names,
           test_what_a_session_needs,
-          test_who_is_in_a_sandbox_may_only_be_recorded,
+          test_a_process_in_a_sandbox_may_only_be_recorded,
           test_probes_of_ones_own_need_a_right_of_their_own,
-          test_who_may_lock_down_and_who_passes,
+          test_who_may_lock_down_and_which_producers_pass,
           test_leaving_a_session_alone_needs_an_end_or_a_right,
           test_what_waits_for_ever_needs_a_right_to_be_left_alone,
           test_a_session_that_has_begun_may_be_left_alone_if_it_ends,

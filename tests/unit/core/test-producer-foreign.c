@@ -439,7 +439,7 @@ static FakeConsumer *start_silent(FakeProducer **ret_app, const void *descriptor
         return fixture_start_session(&f, 1000, CONFIG_ONE("app.own"));
 }
 
-START_TEST(test_who_does_not_say_that_it_starts_or_stops_is_not_waited_for) {
+START_TEST(test_a_source_that_does_not_report_starts_and_stops_is_not_waited_for) {
         static const uint8_t descriptor[] = "\x0a\x07"
                                             "app.own";
         FakeConsumer *consumer;
@@ -454,7 +454,7 @@ START_TEST(test_who_does_not_say_that_it_starts_or_stops_is_not_waited_for) {
 }
 END_TEST
 
-START_TEST(test_who_says_that_it_starts_and_stops_is_waited_for) {
+START_TEST(test_a_source_that_reports_starts_and_stops_is_waited_for) {
         static const uint8_t descriptor[] = "\x0a\x07"
                                             "app.own\x10\x01\x18\x01";
         FakeConsumer *consumer;
@@ -518,6 +518,6 @@ TEST_MAIN("producer-foreign",
           test_memory_that_was_brought_is_used_and_no_other_made,
           test_memory_of_a_wrong_size_is_not_taken,
           test_memory_that_was_brought_is_taken_once_and_charged,
-          test_who_does_not_say_that_it_starts_or_stops_is_not_waited_for,
-          test_who_says_that_it_starts_and_stops_is_waited_for,
+          test_a_source_that_does_not_report_starts_and_stops_is_not_waited_for,
+          test_a_source_that_reports_starts_and_stops_is_waited_for,
           test_source_that_is_taken_back_is_told_to_stop)

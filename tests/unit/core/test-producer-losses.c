@@ -109,7 +109,7 @@ START_TEST(test_losses_are_told_as_the_producers_word) {
 }
 END_TEST
 
-START_TEST(test_who_lost_nothing_says_nothing) {
+START_TEST(test_a_producer_that_lost_nothing_reports_nothing) {
         const List *at = NULL;
         NoteInfo note;
 
@@ -127,4 +127,4 @@ TEST_MAIN("producer-losses",
           test_losses_never_become_fewer,
           test_counter_that_goes_back_and_forth_is_bounded,
           test_losses_are_told_as_the_producers_word,
-          test_who_lost_nothing_says_nothing)
+          test_a_producer_that_lost_nothing_reports_nothing)

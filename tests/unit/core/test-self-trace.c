@@ -275,7 +275,7 @@ START_TEST(test_reading_out_what_is_said_of_reading_ends) {
 }
 END_TEST
 
-START_TEST(test_rows_are_described_anew_before_a_ring_forgets_them) {
+START_TEST(test_rows_are_described_again_before_a_ring_forgets_them) {
         FakeConsumer *self;
         Bytes trace;
 
@@ -410,7 +410,7 @@ TEST_MAIN("self-trace",
           test_its_packets_count_like_any_others,
           test_unrecorded_service_does_not_look_at_the_clock,
           test_reading_out_what_is_said_of_reading_ends,
-          test_rows_are_described_anew_before_a_ring_forgets_them,
+          test_rows_are_described_again_before_a_ring_forgets_them,
           test_sessions_are_shown_to_who_may_see_them,
           test_loop_latency_is_how_late_a_timer_is,
           test_what_a_program_leaves_to_do_by_going_is_not_late,

@@ -67,7 +67,7 @@ static void add_probes(void) {
         ck_assert_int_eq(service_add_activatable(f.service, "probes", sources), 0);
 }
 
-START_TEST(test_who_lists_sources_has_their_producers_started_and_waits_for_all_sources) {
+START_TEST(test_listing_sources_starts_their_producers_and_waits_for_all_sources) {
         FakeProducer *probes;
 
         fixture_init(&f);
@@ -88,7 +88,7 @@ START_TEST(test_who_lists_sources_has_their_producers_started_and_waits_for_all_
 }
 END_TEST
 
-START_TEST(test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once) {
+START_TEST(test_a_producer_that_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once) {
         fixture_init(&f);
         add_probes();
         service_activate_all(f.service, f.now);
@@ -287,8 +287,8 @@ END_TEST
 TEST_MAIN("service",
           test_sessions_and_producers_are_found_and_walked_in_order,
           test_activatables_are_copied,
-          test_who_lists_sources_has_their_producers_started_and_waits_for_all_sources,
-          test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once,
+          test_listing_sources_starts_their_producers_and_waits_for_all_sources,
+          test_a_producer_that_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once,
           test_programs_are_awaited_without_anybody_being_started,
           test_a_fresh_service_waits_for_programs_that_see_it,
           test_why_a_source_cannot_record_is_kept_as_one_clean_line,

@@ -77,7 +77,7 @@ START_TEST(test_producers_join_as_filters_are_added) {
 }
 END_TEST
 
-START_TEST(test_who_comes_after_a_change_is_measured_by_it) {
+START_TEST(test_producers_that_come_after_a_change_are_measured_by_it) {
         FakeProducer *two, *five;
         FakeConsumer *consumer;
 
@@ -334,7 +334,7 @@ END_TEST
 
 TEST_MAIN("session-change",
           test_producers_join_as_filters_are_added,
-          test_who_comes_after_a_change_is_measured_by_it,
+          test_producers_that_come_after_a_change_are_measured_by_it,
           test_without_filters_all_producers_are_in,
           test_each_data_source_has_its_own_filters,
           test_a_deferred_session_can_be_changed_before_it_starts,

@@ -354,7 +354,7 @@ START_TEST(test_transferred_buffer_is_empty_in_the_original) {
 }
 END_TEST
 
-START_TEST(test_writers_to_a_transferred_buffer_begin_anew) {
+START_TEST(test_writers_to_a_transferred_buffer_start_over) {
         FakeProducer *other;
         SmbWriter *moved;
         SourceOptions clears = { .descriptor = "\x0a\x05moved\x20\x01", .n_descriptor = 9 };
@@ -676,7 +676,7 @@ TEST_MAIN("session-clone",
           test_clone_outlives_the_original,
           test_clone_has_its_own_name,
           test_transferred_buffer_is_empty_in_the_original,
-          test_writers_to_a_transferred_buffer_begin_anew,
+          test_writers_to_a_transferred_buffer_start_over,
           test_slow_sources_of_transferred_buffers_do_not_age_the_others,
           test_clone_of_a_stream_repeats_nothing_that_was_written_meanwhile,
           test_cleared_buffer_has_only_what_the_flush_brings,

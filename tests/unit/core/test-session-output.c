@@ -375,7 +375,7 @@ START_TEST(test_stream_cut_behind_any_marker_is_traces_that_make_the_whole) {
 }
 END_TEST
 
-START_TEST(test_producers_begin_anew_at_markers_unless_nothing_was_recorded) {
+START_TEST(test_producers_start_over_at_markers_unless_nothing_was_recorded) {
         FakeConsumer *consumer;
         FakeProducer *app;
         SmbWriter *writer;
@@ -583,7 +583,7 @@ TEST_MAIN("session-output",
           test_flushes_are_as_the_write_mode_says,
           test_write_periods_have_a_default_and_a_least,
           test_stream_cut_behind_any_marker_is_traces_that_make_the_whole,
-          test_producers_begin_anew_at_markers_unless_nothing_was_recorded,
+          test_producers_start_over_at_markers_unless_nothing_was_recorded,
           test_marker_is_the_first_packet_of_a_read,
           test_half_full_buffer_is_written_before_its_period,
           test_full_buffer_that_does_not_stream_waits_for_its_reader,

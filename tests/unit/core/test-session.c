@@ -82,7 +82,7 @@ START_TEST(test_start_goes_on_without_a_silent_producer) {
 }
 END_TEST
 
-START_TEST(test_source_that_fails_without_a_word_has_failed_all_the_same) {
+START_TEST(test_source_that_fails_without_a_word_has_failed_nevertheless) {
         const char *const silences[] = { NULL, "" };
         FakeConsumer *consumer;
         InstanceInfo info;
@@ -474,7 +474,7 @@ TEST_MAIN("session",
           test_session_records_from_start_to_stop,
           test_start_waits_for_acknowledgements,
           test_start_goes_on_without_a_silent_producer,
-          test_source_that_fails_without_a_word_has_failed_all_the_same,
+          test_source_that_fails_without_a_word_has_failed_nevertheless,
           test_failed_source_says_why_and_holds_nobody,
           test_deferred_session_sets_up_but_starts_when_told,
           test_session_that_never_started_can_be_stopped,

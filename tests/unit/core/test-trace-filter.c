@@ -503,7 +503,7 @@ START_TEST(test_messages_within_messages_have_a_limit) {
 }
 END_TEST
 
-START_TEST(test_broken_rules_say_what_is_wrong) {
+START_TEST(test_errors_of_broken_rules_name_the_mistake) {
         static char long_text[STRING_STARTS_MAX + 2];
         static const StringRule broken[] = {
                 { .policy = 0, .pattern = "x" },
@@ -549,4 +549,4 @@ TEST_MAIN("trace-filter",
           test_a_program_without_packets_is_refused,
           test_broken_and_empty_packets_are_dropped_and_counted,
           test_messages_within_messages_have_a_limit,
-          test_broken_rules_say_what_is_wrong)
+          test_errors_of_broken_rules_name_the_mistake)

@@ -127,7 +127,7 @@ START_TEST(test_what_is_over_is_forgotten) {
 }
 END_TEST
 
-START_TEST(test_who_sends_too_fast_is_refused_and_nobody_else) {
+START_TEST(test_a_user_that_sends_too_fast_is_refused_and_nobody_else) {
         unsigned n = 0;
 
         trigger_history_init(&history);
@@ -156,4 +156,4 @@ TEST_MAIN("trigger-history",
           test_names_of_one_user_are_bounded_and_cost_no_other,
           test_names_are_bounded_for_all_uids_of_one_user_together,
           test_what_is_over_is_forgotten,
-          test_who_sends_too_fast_is_refused_and_nobody_else)
+          test_a_user_that_sends_too_fast_is_refused_and_nobody_else)

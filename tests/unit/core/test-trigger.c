@@ -494,7 +494,7 @@ START_TEST(test_triggers_for_others_are_limited_and_nobody_is_told) {
 }
 END_TEST
 
-START_TEST(test_who_sends_in_a_loop_is_refused_and_nobody_else) {
+START_TEST(test_a_program_that_sends_in_a_loop_is_refused_and_nobody_else) {
         const TriggerSender sender = { .identity = { .uid = 1000 } };
         const char *const names[] = { "a" };
         FakeConsumer *own, *other;
@@ -557,4 +557,4 @@ TEST_MAIN("trigger",
           test_session_takes_triggers_of_others_if_its_config_says_so,
           test_triggers_for_others_are_limited_and_nobody_is_told,
           test_what_nobody_listens_to_may_be_sent_in_a_loop,
-          test_who_sends_in_a_loop_is_refused_and_nobody_else)
+          test_a_program_that_sends_in_a_loop_is_refused_and_nobody_else)

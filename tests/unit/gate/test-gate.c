@@ -266,7 +266,7 @@ START_TEST(test_handshake_that_is_none_ends) {
 }
 END_TEST
 
-START_TEST(test_who_begins_unasked_is_not_heard) {
+START_TEST(test_a_peer_that_begins_unasked_is_not_heard) {
         static const char hello[] = "\0BEGIN\r\n";
         char said[512];
         GateWorld world;
@@ -308,5 +308,5 @@ TEST_MAIN("gate",
           test_peer_still_gets_what_the_service_said_last,
           test_handshake_refuses_who_says_another_uid,
           test_handshake_that_is_none_ends,
-          test_who_begins_unasked_is_not_heard,
+          test_a_peer_that_begins_unasked_is_not_heard,
           test_peer_that_does_not_know_its_uid_is_welcome)

@@ -99,7 +99,7 @@ START_TEST(test_what_an_observer_emits_is_recorded) {
 }
 END_TEST
 
-START_TEST(test_who_comes_late_is_told_what_there_is) {
+START_TEST(test_a_late_observer_is_told_what_there_is) {
         World *world = world_new();
         dt_observer *observer;
         Seen seen;
@@ -172,7 +172,7 @@ static void *record(void *userdata) {
         return NULL;
 }
 
-START_TEST(test_who_is_removed_is_not_called_any_more) {
+START_TEST(test_a_removed_observer_is_not_called) {
         World *world = world_new();
         atomic_bool is_inside = false;
         dt_observer *observer;
@@ -211,8 +211,8 @@ END_TEST
 TEST_MAIN("observer",
           test_observers_are_told_of_each_start_and_end,
           test_what_an_observer_emits_is_recorded,
-          test_who_comes_late_is_told_what_there_is,
+          test_a_late_observer_is_told_what_there_is,
           test_the_end_of_the_service_is_an_end,
           test_a_callback_may_remove_itself_and_add_another,
-          test_who_is_removed_is_not_called_any_more,
+          test_a_removed_observer_is_not_called,
           test_a_forked_child_observes_nothing)

@@ -330,7 +330,7 @@ START_TEST(test_stop_in_memory_ends_the_instance) {
 }
 END_TEST
 
-START_TEST(test_memory_that_is_not_used_any_more_is_given_back) {
+START_TEST(test_memory_that_is_no_longer_used_is_given_back) {
         World *world = world_new();
         dt_writer *writer;
 
@@ -460,7 +460,7 @@ TEST_MAIN("requests",
           test_writers_wait_for_room_where_the_config_or_they_say_so,
           test_unknown_instances_and_kinds_are_answered,
           test_stop_in_memory_ends_the_instance,
-          test_memory_that_is_not_used_any_more_is_given_back,
+          test_memory_that_is_no_longer_used_is_given_back,
           test_other_memory_can_be_passed_and_is_used,
           test_other_memory_may_come_before_the_old_one_is_done_with,
           test_a_doorbell_that_is_no_eventfd_is_refused,

@@ -386,7 +386,7 @@ START_TEST(test_a_setup_that_refuses_has_no_notes) {
 }
 END_TEST
 
-START_TEST(test_an_instance_has_so_many_notes_of_such_a_length) {
+START_TEST(test_the_number_and_length_of_notes_are_limited) {
         World *world = world_new();
         dt_instance *instance = world_record(world, 1, 1);
         char text[1024];
@@ -684,7 +684,7 @@ TEST_MAIN("source",
           test_refusals_are_told,
           test_notes_of_a_setup_are_there_when_it_has_started,
           test_a_setup_that_refuses_has_no_notes,
-          test_an_instance_has_so_many_notes_of_such_a_length,
+          test_the_number_and_length_of_notes_are_limited,
           test_a_source_says_why_it_cannot_record_and_that_it_can_again,
           test_wrong_calls_get_errors,
           test_losses_are_marked_on_the_next_packet,

@@ -112,7 +112,7 @@ START_TEST(test_a_program_that_is_told_to_wait_is_recorded_from_its_first_event)
 }
 END_TEST
 
-START_TEST(test_a_program_that_nobody_records_starts_all_the_same) {
+START_TEST(test_a_program_that_nobody_records_starts_nevertheless) {
         World *world = world_new("50");
 
         ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
@@ -146,7 +146,7 @@ START_TEST(test_with_startup_recording_nothing_is_missed_from_before_main_on) {
 }
 END_TEST
 
-START_TEST(test_who_waits_has_handed_over_what_was_kept) {
+START_TEST(test_a_program_that_waits_has_handed_over_what_was_kept) {
         World *world = world_new_startup("10000", "start");
 
         ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
@@ -201,9 +201,9 @@ END_TEST
 
 TEST_MAIN("start",
           test_a_program_that_is_told_to_wait_is_recorded_from_its_first_event,
-          test_a_program_that_nobody_records_starts_all_the_same,
+          test_a_program_that_nobody_records_starts_nevertheless,
           test_a_program_that_is_not_told_to_wait_needs_no_session,
           test_with_startup_recording_nothing_is_missed_from_before_main_on,
-          test_who_waits_has_handed_over_what_was_kept,
+          test_a_program_that_waits_has_handed_over_what_was_kept,
           test_sizes_and_times_out_of_range_are_brought_into_it,
           test_categories_that_are_not_named_are_not_kept)

@@ -130,7 +130,7 @@ END_TEST
  * Categories
  */
 
-START_TEST(test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them) {
+START_TEST(test_categories_beyond_the_limit_are_named_when_an_event_is_also_of_them) {
         static dt_category many[DT_CATEGORIES_MAX];
         World *world = world_new();
         const TraceEvent *event;
@@ -370,19 +370,18 @@ START_TEST(test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictiona
 }
 END_TEST
 
-TEST_MAIN_FORKED(
-        "track-edges",
-        test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
-        test_no_matter_how_many_are_lost_inside_each_other,
-        test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
-        test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
-        test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
-        test_categories_that_come_and_go_have_their_own_names,
-        test_a_counter_of_differences_survives_values_that_are_no_numbers,
-        test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
-        test_a_program_may_be_called_anything,
-        test_a_program_may_be_called_nothing,
-        test_tracks_with_names_of_any_length_are_told_apart,
-        test_more_places_than_can_be_numbered_are_written_out,
-        test_bytes_without_end_are_not_copied,
-        test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary)
+TEST_MAIN_FORKED("track-edges",
+                 test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
+                 test_no_matter_how_many_are_lost_inside_each_other,
+                 test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
+                 test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
+                 test_categories_beyond_the_limit_are_named_when_an_event_is_also_of_them,
+                 test_categories_that_come_and_go_have_their_own_names,
+                 test_a_counter_of_differences_survives_values_that_are_no_numbers,
+                 test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
+                 test_a_program_may_be_called_anything,
+                 test_a_program_may_be_called_nothing,
+                 test_tracks_with_names_of_any_length_are_told_apart,
+                 test_more_places_than_can_be_numbered_are_written_out,
+                 test_bytes_without_end_are_not_copied,
+                 test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary)

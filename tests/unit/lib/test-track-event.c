@@ -391,7 +391,7 @@ START_TEST(test_more_names_than_can_be_numbered_are_written_out) {
 }
 END_TEST
 
-START_TEST(test_cleared_state_is_said_anew) {
+START_TEST(test_cleared_state_is_written_again) {
         World *world = world_new();
         uint64_t id = world_record(world, NULL, NULL);
         unsigned sequence;
@@ -674,7 +674,7 @@ TEST_MAIN("track-event",
           test_events_of_all_sizes_are_whole_and_in_order,
           test_a_track_that_changes_in_its_place_is_another,
           test_more_names_than_can_be_numbered_are_written_out,
-          test_cleared_state_is_said_anew,
+          test_cleared_state_is_written_again,
           test_lost_events_are_marked_and_the_rest_makes_sense,
           test_slices_end_with_their_block,
           test_the_end_of_a_slice_from_before_the_session_is_not_mentioned,

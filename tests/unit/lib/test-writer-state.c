@@ -63,7 +63,7 @@ static int write_flags(World *world, bool begins) {
         return dt_writer_write(world->writer, packet.start, dt_proto_size(&packet));
 }
 
-START_TEST(test_texts_have_a_number_until_state_starts_anew) {
+START_TEST(test_texts_have_a_number_until_state_starts_over) {
         World *world = world_new();
         uint64_t number, other;
 
@@ -89,7 +89,7 @@ START_TEST(test_texts_have_a_number_until_state_starts_anew) {
 }
 END_TEST
 
-START_TEST(test_state_starts_anew_after_a_loss) {
+START_TEST(test_state_starts_over_after_a_loss) {
         World *world = world_new();
         uint64_t number;
         unsigned n = 0;
@@ -133,6 +133,6 @@ START_TEST(test_what_has_no_number_is_said_so) {
 END_TEST
 
 TEST_MAIN("lib-writer-state",
-          test_texts_have_a_number_until_state_starts_anew,
-          test_state_starts_anew_after_a_loss,
+          test_texts_have_a_number_until_state_starts_over,
+          test_state_starts_over_after_a_loss,
           test_what_has_no_number_is_said_so)

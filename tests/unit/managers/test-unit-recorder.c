@@ -163,7 +163,7 @@ START_TEST(test_an_arrow_comes_from_what_was_waited_for) {
 }
 END_TEST
 
-START_TEST(test_who_has_one_thing_to_do_is_waited_for_until_it_is_done) {
+START_TEST(test_a_manager_with_a_job_is_waited_for_until_it_is_done) {
         setup(0);
         after("b.service", "once.service");
         change("once.service", (UnitTimes){ 10, 0, 0, 40, .phase = UNIT_INACTIVE });
@@ -319,7 +319,7 @@ TEST_MAIN("managers-unit-recorder",
           test_a_unit_that_fails_to_start_was_never_active,
           test_a_recording_begins_with_the_phase_that_lasts,
           test_an_arrow_comes_from_what_was_waited_for,
-          test_who_has_one_thing_to_do_is_waited_for_until_it_is_done,
+          test_a_manager_with_a_job_is_waited_for_until_it_is_done,
           test_nothing_was_waited_for_before_it_was_wanted,
           test_phases_settle_before_they_are_written,
           test_a_job_is_a_slice_with_its_wait,

@@ -519,7 +519,7 @@ START_TEST(test_a_loss_is_told_even_if_nothing_wanted_comes_behind_it) {
 }
 END_TEST
 
-START_TEST(test_a_writer_goes_on_with_the_encoders_of_whoever_is_left) {
+START_TEST(test_a_writer_goes_on_with_the_encoders_of_those_left) {
         World *alone = world_new(), *world = world_new();
         EventSet others = {};
 
@@ -670,6 +670,6 @@ TEST_MAIN("bundle",
           test_a_receiver_sees_nothing_from_before_its_beginning,
           test_two_writers_of_one_page_take_each_its_own,
           test_a_loss_is_told_even_if_nothing_wanted_comes_behind_it,
-          test_a_writer_goes_on_with_the_encoders_of_whoever_is_left,
+          test_a_writer_goes_on_with_the_encoders_of_those_left,
           test_forgotten_pids_are_met_again,
           test_columns_hold_whatever_the_kernel_says)

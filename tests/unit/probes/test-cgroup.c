@@ -228,7 +228,7 @@ START_TEST(test_a_cgroup_that_is_gone_holds_nothing) {
 }
 END_TEST
 
-START_TEST(test_a_service_that_was_restarted_begins_anew) {
+START_TEST(test_a_service_that_was_restarted_starts_over) {
         int old;
 
         record_desktop();
@@ -569,7 +569,7 @@ TEST_MAIN("cgroup",
           test_io_is_told_by_device_and_a_new_device_began_at_zero,
           test_a_cgroup_that_comes_later_counts_from_its_beginning,
           test_a_cgroup_that_is_gone_holds_nothing,
-          test_a_service_that_was_restarted_begins_anew,
+          test_a_service_that_was_restarted_starts_over,
           test_all_is_said_again_after_a_clear_and_after_a_loss,
           test_only_the_counters_that_are_asked_for_are_recorded,
           test_only_the_cgroups_that_are_asked_for_are_recorded,

@@ -178,7 +178,7 @@ START_TEST(test_an_engine_that_nobody_used_has_no_track) {
 }
 END_TEST
 
-START_TEST(test_cards_are_described_once_and_again_for_whoever_forgot) {
+START_TEST(test_cards_are_described_once_and_again_after_a_clear) {
         PacketList list = PACKET_LIST_INIT;
         Tree tree = tree_with_card();
         WireReader info, gpu;
@@ -249,7 +249,7 @@ START_TEST(test_clients_of_a_process_add_up_and_none_is_counted_twice) {
 }
 END_TEST
 
-START_TEST(test_who_closes_the_device_has_no_memory_any_more) {
+START_TEST(test_a_closed_device_has_no_memory) {
         PacketList list = PACKET_LIST_INIT;
         Tree tree = tree_with_card();
         void *probe;
@@ -525,10 +525,10 @@ END_TEST
 TEST_MAIN("drm",
           test_work_is_shown_by_card_process_and_engine,
           test_an_engine_that_nobody_used_has_no_track,
-          test_cards_are_described_once_and_again_for_whoever_forgot,
+          test_cards_are_described_once_and_again_after_a_clear,
           test_a_card_that_nobody_uses_has_no_track,
           test_clients_of_a_process_add_up_and_none_is_counted_twice,
-          test_who_closes_the_device_has_no_memory_any_more,
+          test_a_closed_device_has_no_memory,
           test_another_process_of_the_same_number_is_another_process,
           test_programs_that_come_later_are_found_within_a_walks_period,
           test_clients_beyond_the_limit_are_counted,

@@ -313,7 +313,7 @@ START_TEST(test_without_a_bus_nobody_but_root_is_believed) {
 }
 END_TEST
 
-START_TEST(test_who_trusts_the_service_asks_nobody) {
+START_TEST(test_probes_that_trust_the_service_ask_nobody) {
         world_init(true, true);
         authorize(":1.7", 0, 0, PROBED);
         ck_assert_str_eq(w.error, "");
@@ -395,7 +395,7 @@ TEST_MAIN("entrance",
           test_nobody_is_granted_what_nobody_asks_for,
           test_root_is_believed_while_it_is_connected,
           test_without_a_bus_nobody_but_root_is_believed,
-          test_who_trusts_the_service_asks_nobody,
+          test_probes_that_trust_the_service_ask_nobody,
           test_questions_are_limited_and_end_with_their_asker,
           test_connections_are_limited,
           test_ones_own_programs_are_another_question)

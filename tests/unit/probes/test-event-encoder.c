@@ -351,7 +351,7 @@ START_TEST(test_probes_without_arguments_are_slices_of_their_name) {
 }
 END_TEST
 
-START_TEST(test_who_is_new_or_renamed_is_to_be_looked_up_again) {
+START_TEST(test_threads_that_are_new_or_renamed_are_looked_up_again) {
         static const struct {
                 const char *group, *name;
                 bool makes_task;
@@ -389,4 +389,4 @@ TEST_MAIN("event-encoder",
           test_no_room_for_an_event_is_a_failure,
           test_hostile_formats_are_refused,
           test_probes_without_arguments_are_slices_of_their_name,
-          test_who_is_new_or_renamed_is_to_be_looked_up_again)
+          test_threads_that_are_new_or_renamed_are_looked_up_again)

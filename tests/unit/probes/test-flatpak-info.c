@@ -159,7 +159,7 @@ START_TEST(test_a_sandbox_is_looked_into_only_where_nobody_can_hold_us_up) {
 }
 END_TEST
 
-START_TEST(test_who_has_gone_is_in_no_sandbox) {
+START_TEST(test_a_process_that_has_gone_is_in_no_sandbox) {
         int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char id[FLATPAK_APP_ID_BYTES];
 
@@ -173,4 +173,4 @@ TEST_MAIN("flatpak-info",
           test_the_name_of_the_application_is_taken_and_no_other,
           test_only_a_mount_that_is_a_tmpfs_is_one,
           test_a_sandbox_is_looked_into_only_where_nobody_can_hold_us_up,
-          test_who_has_gone_is_in_no_sandbox)
+          test_a_process_that_has_gone_is_in_no_sandbox)

@@ -196,7 +196,7 @@ START_TEST(test_sessions_share_a_ring_and_see_what_they_asked_for) {
 }
 END_TEST
 
-START_TEST(test_who_joins_sees_nothing_older_and_who_leaves_nothing_younger) {
+START_TEST(test_a_session_sees_nothing_from_before_it_joins_or_after_it_leaves) {
         Session *a = session_of_events(1, prints, 1), *b, *c;
 
         mark("first");
@@ -445,7 +445,7 @@ END_TEST
 int main(void) {
         const TTest *tests[] = {
                 test_sessions_share_a_ring_and_see_what_they_asked_for,
-                test_who_joins_sees_nothing_older_and_who_leaves_nothing_younger,
+                test_a_session_sees_nothing_from_before_it_joins_or_after_it_leaves,
                 test_events_are_on_while_somebody_wants_them,
                 test_a_session_never_sees_system_calls_of_another_ones_filter,
                 test_two_sources_of_a_session_record_an_event_once,

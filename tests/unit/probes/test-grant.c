@@ -151,7 +151,7 @@ START_TEST(test_a_grant_that_is_not_used_is_forgotten) {
 }
 END_TEST
 
-START_TEST(test_there_are_only_so_many) {
+START_TEST(test_their_number_is_limited) {
         begin();
         for (unsigned i = 0; i < GRANTS_MAX / 2; i++)
                 ck_assert_int_eq(grant_book_add(book, config, &machine, NOW), 0);
@@ -219,7 +219,7 @@ TEST_MAIN("grant",
           test_a_grant_is_of_one_session,
           test_nothing_may_be_added_to_what_was_granted,
           test_a_grant_that_is_not_used_is_forgotten,
-          test_there_are_only_so_many,
+          test_their_number_is_limited,
           test_it_records_no_longer_than_was_said,
           test_what_was_recorded_before_a_crash_goes_on,
           test_for_ones_own_programs_nothing_else_is_granted)

@@ -86,7 +86,7 @@ START_TEST(test_waits_of_a_thread_are_shown_one_after_the_other) {
 }
 END_TEST
 
-START_TEST(test_who_wants_few_kinds_of_events_did_not_wait_for_the_others) {
+START_TEST(test_an_instance_for_few_kinds_of_events_does_not_wait_for_the_others) {
         setup();
         for (size_t i = 0; i < 10; i++)
                 report(START + i * MS, KEY + 1);
@@ -359,7 +359,7 @@ TEST_MAIN("input",
           test_each_reader_waits_for_itself,
           test_a_report_that_comes_while_a_read_ends_waits_for_the_next,
           test_waits_of_a_thread_are_shown_one_after_the_other,
-          test_who_wants_few_kinds_of_events_did_not_wait_for_the_others,
+          test_an_instance_for_few_kinds_of_events_does_not_wait_for_the_others,
           test_a_report_that_is_read_in_pieces_waited_once,
           test_reads_of_what_came_before_the_recording_are_left_out,
           test_more_reports_devices_and_readers_than_fit_do_no_harm,

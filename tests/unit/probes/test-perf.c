@@ -568,7 +568,7 @@ START_TEST(test_a_sleep_is_found_whichever_processor_is_read_first) {
 }
 END_TEST
 
-START_TEST(test_who_sleeps_at_a_flush_is_told_of_and_sleeps_on) {
+START_TEST(test_a_thread_that_sleeps_at_a_flush_is_reported_and_sleeps_on) {
         Sleepers world;
 
         sleepers_init(&world);
@@ -663,7 +663,7 @@ TEST_MAIN("perf",
           test_the_trace_is_told_of_another_frequency,
           test_a_sleep_weighs_what_it_lasted,
           test_a_sleep_is_found_whichever_processor_is_read_first,
-          test_who_sleeps_at_a_flush_is_told_of_and_sleeps_on,
+          test_a_thread_that_sleeps_at_a_flush_is_reported_and_sleeps_on,
           test_after_a_loss_nobody_has_slept,
           test_too_many_sleepers_are_counted,
           test_what_has_no_weight_is_refused,

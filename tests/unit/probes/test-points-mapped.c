@@ -178,7 +178,7 @@ START_TEST(test_one_turn_looks_at_few_processes_and_none_is_forgotten) {
 }
 END_TEST
 
-START_TEST(test_one_turn_reads_so_many_bytes) {
+START_TEST(test_the_bytes_read_in_one_turn_are_limited) {
         enum { N_LINE = 64, N_LINES = MAPPED_TURN_BYTES / N_LINE };
         char *text = malloc(N_LINES * N_LINE + 1);
         World world;
@@ -203,4 +203,4 @@ TEST_MAIN("points-mapped",
           test_what_comes_late_is_found_when_all_are_looked_at,
           test_a_file_that_could_not_be_opened_is_tried_again,
           test_one_turn_looks_at_few_processes_and_none_is_forgotten,
-          test_one_turn_reads_so_many_bytes)
+          test_the_bytes_read_in_one_turn_are_limited)

@@ -90,7 +90,7 @@ START_TEST(test_only_root_speaks_for_processes_of_others) {
 END_TEST
 
 /* Beyond PID_MAX_LIMIT there are none. */
-START_TEST(test_in_a_moment_only_so_many_names_are_read) {
+START_TEST(test_the_names_read_at_a_time_are_limited) {
         ProgramNames names = {};
         const pid_t first = 1 << 23;
 
@@ -141,6 +141,6 @@ END_TEST
 
 TEST_MAIN("probes-points-writer",
           test_only_root_speaks_for_processes_of_others,
-          test_in_a_moment_only_so_many_names_are_read,
+          test_the_names_read_at_a_time_are_limited,
           test_names_at_one_place_are_all_kept,
           test_a_place_without_points_is_no_harm)

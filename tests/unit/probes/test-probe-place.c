@@ -356,7 +356,7 @@ static int many_functions(size_t n) {
         return fd;
 }
 
-START_TEST(test_a_near_name_is_looked_for_among_so_many) {
+START_TEST(test_a_near_name_is_looked_for_among_a_limited_number) {
         for (size_t n = ELF_NEAREST_MAX - 1; n <= ELF_NEAREST_MAX; n++) {
                 int fd = many_functions(n);
                 char *error = NULL;
@@ -475,6 +475,6 @@ TEST_MAIN("probe-place",
           test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
           test_what_is_no_program_is_not_even_opened,
           test_of_many_tables_of_symbols_few_are_read,
-          test_a_near_name_is_looked_for_among_so_many,
+          test_a_near_name_is_looked_for_among_a_limited_number,
           test_definitions_are_of_the_recordings_own_group_and_are_taken_back,
           test_hits_of_kprobes_are_counted_by_name)

@@ -239,7 +239,7 @@ START_TEST(test_counters_are_written_again_when_they_are_old) {
 }
 END_TEST
 
-START_TEST(test_who_has_gone_is_counted_no_more) {
+START_TEST(test_a_process_that_has_gone_is_no_longer_counted) {
         pid_t pid = make_child();
         Live live;
         size_t n;
@@ -283,7 +283,7 @@ static void rename_child(pid_t pid) {
 }
 
 /* As one that is moved into a unit of its own. */
-START_TEST(test_who_changed_while_young_is_written_again_at_the_end) {
+START_TEST(test_a_process_that_changed_while_young_is_written_again_at_the_end) {
         pid_t pid;
         Live live;
 
@@ -331,6 +331,6 @@ TEST_MAIN("process-stats",
           test_threads_that_ftrace_met_are_looked_up,
           test_what_costs_is_only_counted_when_asked_for,
           test_counters_are_written_again_when_they_are_old,
-          test_who_has_gone_is_counted_no_more,
-          test_who_changed_while_young_is_written_again_at_the_end,
+          test_a_process_that_has_gone_is_no_longer_counted,
+          test_a_process_that_changed_while_young_is_written_again_at_the_end,
           test_what_is_asked_for_and_not_recorded_is_noted)

@@ -98,7 +98,7 @@ static void make_waits(World *world) {
         }
 }
 
-START_TEST(test_who_is_waited_for_is_told_about_too) {
+START_TEST(test_the_thread_that_is_waited_for_is_reported_too) {
         _cleanup_(world_deinit) World world;
         _cleanup_(bytes_deinit) Bytes page = { 0 };
 
@@ -184,7 +184,7 @@ END_TEST
 
 TEST_MAIN("findings",
           test_the_slowest_comes_with_its_cause,
-          test_who_is_waited_for_is_told_about_too,
+          test_the_thread_that_is_waited_for_is_reported_too,
           test_what_is_inside_of_the_slowest_is_not_told_again,
           test_the_longest_wait_leads_to_its_thread,
           test_names_in_causes_are_text,

@@ -70,7 +70,7 @@ START_TEST(test_a_sandbox_is_known_by_its_marks) {
 }
 END_TEST
 
-START_TEST(test_who_cannot_be_looked_at_is_not_known) {
+START_TEST(test_a_process_that_cannot_be_inspected_is_unknown) {
         pid_t pid = fork();
 
         if (pid == 0)
@@ -113,4 +113,4 @@ END_TEST
 TEST_MAIN("confinement",
           test_a_sandbox_is_known_by_its_marks,
           test_marks_that_cannot_be_read_are_not_missing_ones,
-          test_who_cannot_be_looked_at_is_not_known)
+          test_a_process_that_cannot_be_inspected_is_unknown)

@@ -192,7 +192,7 @@ static uint64_t observe(unsigned events) {
 enum { EVENT_INSTANCES = 1, STATE_STOPPED = 1, STATE_STARTED = 2 };
 
 /* And of a source that nobody has, nothing. */
-CONSUMER_WORLD_TEST(test_who_observes_later_is_told_what_has_started_already) {
+CONSUMER_WORLD_TEST(test_a_later_observer_is_told_what_has_started_already) {
         uint64_t request;
 
         record(CONFIG_ONE("com.example") "data_sources { config { name: \"nobody's\" } }");
@@ -237,6 +237,6 @@ TEST_MAIN("consumer-observer",
           test_a_session_is_shown_until_it_goes,
           test_a_snapshot_of_a_trigger_is_shown_as_one,
           test_what_is_not_to_be_shown_is_not_spoken_of,
-          test_who_observes_later_is_told_what_has_started_already,
+          test_a_later_observer_is_told_what_has_started_already,
           test_the_events_may_come_packed,
           test_that_all_have_started_is_told_once)

@@ -190,7 +190,7 @@ CONSUMER_WORLD_TEST(test_a_detached_session_outlives_its_connection) {
         ck_assert_uint_eq(service_n_sessions(f.service), 0); /* attached: it ended with us */
 }
 
-CONSUMER_WORLD_TEST(test_who_attaches_may_wait_for_the_end) {
+CONSUMER_WORLD_TEST(test_a_consumer_that_attaches_may_wait_for_the_end) {
         uint64_t enable;
 
         world_enable(&consumer, CONFIG_ONE("com.example") "duration_ms: 60000", -1);
@@ -664,7 +664,7 @@ TEST_MAIN("consumer-port",
           test_a_flush_succeeds_only_when_all_have_answered,
           test_a_config_may_gain_producers,
           test_a_detached_session_outlives_its_connection,
-          test_who_attaches_may_wait_for_the_end,
+          test_a_consumer_that_attaches_may_wait_for_the_end,
           test_stats_are_those_of_the_session,
           test_events_are_told_to_who_observes_them,
           test_the_state_has_producers_and_sessions,

@@ -242,7 +242,7 @@ PORT_TEST(test_a_slow_reader_gets_everything_in_order) {
         close(client);
 }
 
-PORT_TEST(test_who_reads_too_little_costs_itself_and_no_other) {
+PORT_TEST(test_a_peer_that_reads_too_little_costs_itself_and_no_other) {
         const int client = bound_client(), other = bound_client();
 
         ask_for_flood(client, 100);
@@ -273,7 +273,7 @@ PORT_TEST(test_a_flood_of_requests_costs_itself_and_no_other) {
         close(other);
 }
 
-PORT_TEST(test_who_makes_slow_calls_waits_for_others_in_between) {
+PORT_TEST(test_a_peer_that_makes_slow_calls_waits_for_others_in_between) {
         const int client = bound_client(), other = bound_client();
         size_t n, n_replies = 0;
         IpcFrame frame;
@@ -351,7 +351,7 @@ PORT_TEST(test_a_reply_that_no_frame_can_hold_is_a_failure) {
 TEST_MAIN("port-hostile",
           test_a_reply_that_no_frame_can_hold_is_a_failure,
           test_small_replies_cost_what_they_take_up,
-          test_who_makes_slow_calls_waits_for_others_in_between,
+          test_a_peer_that_makes_slow_calls_waits_for_others_in_between,
           test_a_peer_may_go_while_its_calls_wait,
           test_what_is_no_frame_costs_the_connection_and_no_other,
           test_what_turns_out_to_be_no_frame_costs_the_connection,
@@ -364,5 +364,5 @@ TEST_MAIN("port-hostile",
           test_more_descriptors_than_calls_cost_the_connection,
           test_no_number_of_descriptors_is_kept,
           test_a_slow_reader_gets_everything_in_order,
-          test_who_reads_too_little_costs_itself_and_no_other,
+          test_a_peer_that_reads_too_little_costs_itself_and_no_other,
           test_a_flood_of_requests_costs_itself_and_no_other)

@@ -35,7 +35,7 @@ PORT_TEST(test_what_is_refused_is_logged_with_its_peer) {
         close(client);
 }
 
-PORT_TEST(test_who_may_not_bind_is_logged) {
+PORT_TEST(test_a_peer_that_may_not_bind_is_logged) {
         _cleanup_(freep) char *log = NULL;
         const int client = connect_client();
 
@@ -73,5 +73,5 @@ PORT_TEST(test_a_peer_cannot_fill_the_log) {
 
 TEST_MAIN("port-log",
           test_what_is_refused_is_logged_with_its_peer,
-          test_who_may_not_bind_is_logged,
+          test_a_peer_that_may_not_bind_is_logged,
           test_a_peer_cannot_fill_the_log)

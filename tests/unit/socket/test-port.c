@@ -51,7 +51,7 @@ PORT_TEST(test_another_name_is_not_served) {
         close(client);
 }
 
-PORT_TEST(test_who_may_not_bind_is_told_and_not_asked_about_again) {
+PORT_TEST(test_a_peer_that_may_not_bind_is_told_and_not_asked_about_again) {
         const int client = connect_client();
 
         open_answer = PORT_E_REFUSED;
@@ -105,7 +105,7 @@ PORT_TEST(test_nothing_can_be_called_before_binding) {
         close(client);
 }
 
-PORT_TEST(test_who_wants_no_reply_gets_none) {
+PORT_TEST(test_a_call_that_wants_no_reply_gets_none) {
         const int client = bound_client();
 
         ipc_put_invoke(begin(), 2, 1, METHOD_ECHO, true, "x", 1);
@@ -193,11 +193,11 @@ PORT_TEST(test_an_unknown_request_is_said_to_be_one) {
 TEST_MAIN("port",
           test_binding_lists_the_methods_that_are_there,
           test_another_name_is_not_served,
-          test_who_may_not_bind_is_told_and_not_asked_about_again,
+          test_a_peer_that_may_not_bind_is_told_and_not_asked_about_again,
           test_a_call_is_answered_with_its_number,
           test_what_is_not_there_fails_even_if_no_reply_is_wanted,
           test_nothing_can_be_called_before_binding,
-          test_who_wants_no_reply_gets_none,
+          test_a_call_that_wants_no_reply_gets_none,
           test_a_frame_may_come_in_any_two_pieces,
           test_the_longest_frame_may_come_in_many_pieces,
           test_empty_frames_and_identities_are_passed_over,

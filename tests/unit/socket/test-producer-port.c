@@ -334,7 +334,7 @@ PORT_WORLD_TEST(test_commands_that_wait_count_for_their_user) {
         client_deinit(&app);
 }
 
-PORT_WORLD_TEST(test_who_never_asks_for_commands_is_disconnected_in_the_end) {
+PORT_WORLD_TEST(test_a_producer_that_never_asks_for_commands_is_disconnected_in_the_end) {
         size_t i;
 
         connect_without_commands();
@@ -681,7 +681,7 @@ TEST_MAIN("producer-port",
           test_incremental_state_is_cleared_by_command,
           test_commands_wait_until_they_are_asked_for,
           test_commands_that_wait_count_for_their_user,
-          test_who_never_asks_for_commands_is_disconnected_in_the_end,
+          test_a_producer_that_never_asks_for_commands_is_disconnected_in_the_end,
           test_setup_start_and_stop_come_in_order,
           test_silent_producer_is_not_waited_for_for_ever,
           test_killed_producer_leaves_all_but_its_last_packet,

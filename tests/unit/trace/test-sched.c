@@ -111,7 +111,7 @@ START_TEST(test_a_thread_sleeps_is_woken_and_runs) {
 }
 END_TEST
 
-START_TEST(test_who_is_awake_is_not_woken) {
+START_TEST(test_a_thread_that_is_awake_is_not_woken) {
         _cleanup_(world_deinit) World world;
 
         world_init(&world);
@@ -164,7 +164,7 @@ END_TEST
 TEST_MAIN("trace-sched",
           test_the_first_compact_switch_only_tells_who_runs,
           test_a_thread_sleeps_is_woken_and_runs,
-          test_who_is_awake_is_not_woken,
+          test_a_thread_that_is_awake_is_not_woken,
           test_what_contradicts_stays_open,
           test_a_state_nobody_knows_is_none,
           test_what_is_not_wanted_is_not_filled)

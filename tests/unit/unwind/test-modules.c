@@ -311,7 +311,7 @@ START_TEST(test_each_change_is_a_new_generation) {
 }
 END_TEST
 
-START_TEST(test_a_space_has_so_many_mappings) {
+START_TEST(test_the_mappings_of_a_space_are_limited) {
         AddressSpace space;
         uint64_t i;
 
@@ -338,4 +338,4 @@ TEST_MAIN("modules",
           test_a_list_of_broken_entries_ends,
           test_a_new_mapping_replaces_what_lay_there,
           test_each_change_is_a_new_generation,
-          test_a_space_has_so_many_mappings)
+          test_the_mappings_of_a_space_are_limited)
