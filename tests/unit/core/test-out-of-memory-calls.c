@@ -220,8 +220,34 @@ START_TEST(test_config_is_changed_or_stays) {
 }
 END_TEST
 
+/* Those that are there stay. */
+START_TEST(test_descriptor_is_there_as_a_whole_or_not_at_all) {
+        static const uint8_t set[] = { 0x0a, 2, 0x0a, 0 };
+        unsigned n_failed = 0;
+        bool has_ended = false;
+
+        for (unsigned i = 0; !has_ended; i++) {
+                int r;
+
+                start();
+                ck_assert_int_eq(service_add_descriptor(f.service, "one", set, sizeof(set), false),
+                                 0);
+                arm(i);
+                r = service_add_descriptor(f.service, "two", set, sizeof(set), false);
+                has_ended = !disarm();
+                ck_assert_int_eq(r, has_ended ? 0 : -ENOMEM);
+                ck_assert(service_has_descriptor(f.service, "one"));
+                ck_assert(service_has_descriptor(f.service, "two") == has_ended);
+                n_failed += r != 0;
+                fixture_deinit(&f);
+        }
+        ck_assert_uint_eq(n_failed, 3);
+}
+END_TEST
+
 TEST_MAIN("out-of-memory-calls",
           test_source_is_there_as_a_whole_or_not_at_all,
+          test_descriptor_is_there_as_a_whole_or_not_at_all,
           test_trigger_is_taken_or_not,
           test_read_fails_or_has_everything,
           test_statistics_fail_or_are_whole,

@@ -158,6 +158,37 @@ START_TEST(test_slow_starters_are_named_and_all_started_waits_for_them) {
 }
 END_TEST
 
+/* How often the trace names the producer of n sources that have not started. */
+static unsigned count_slow(unsigned n) {
+        char config[8192] = "buffers { size_kb: 256 } ";
+        FakeConsumer *consumer;
+        unsigned n_named = 0;
+        Bytes trace;
+
+        for (unsigned i = 0; i < n; i++)
+                strcat(config, "data_sources { config { name: \"track_event\" } } ");
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "slow", "track_event")->acks_start = false;
+        consumer = fixture_start_session(&f, 1000, config);
+        fixture_advance(&f, SESSION_START_TIMEOUT_NS);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(count_events(&trace, EVENT_SLOW_STARTING), 1);
+        for (size_t i = 0; i + 4 <= trace.n; i++)
+                n_named += memcmp(trace.data + i, "slow", 4) == 0;
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+        return n_named;
+}
+
+START_TEST(test_the_number_of_slow_starters_that_are_named_is_limited) {
+        const unsigned n = count_slow(EVENT_NAMES_MAX);
+
+        ck_assert_uint_eq(count_slow(EVENT_NAMES_MAX - 1), n - 1);
+        ck_assert_uint_eq(count_slow(EVENT_NAMES_MAX + 1), n);
+        ck_assert_uint_eq(count_slow(EVENT_NAMES_MAX + 20), n);
+}
+END_TEST
+
 /* Each with its own time, in the order in which they happened. */
 START_TEST(test_events_of_many_flushes_wait_for_a_reader) {
         FakeConsumer *consumer;
@@ -263,6 +294,7 @@ TEST_MAIN("session-acks",
           test_all_started_is_said_once_when_the_last_one_has,
           test_all_started_is_said_when_nobody_matches,
           test_slow_starters_are_named_and_all_started_waits_for_them,
+          test_the_number_of_slow_starters_that_are_named_is_limited,
           test_events_of_many_flushes_wait_for_a_reader,
           test_flush_takes_what_other_threads_have_not_finished,
           test_state_is_cleared_behind_what_shared_memory_had_no_room_for)

@@ -25,7 +25,6 @@ enum {
         EVENT_COUNTER_VALUE = 30,
 
         ANNOTATION_UINT = 3,
-        ANNOTATION_STRING = 6,
         ANNOTATION_NAME = 10,
 
         TRACK_UUID = 1,
@@ -53,10 +52,7 @@ static void put_note(WireWriter *writer, const SelfNote *note) {
         size_t begin = wire_begin(writer, EVENT_DEBUG_ANNOTATIONS);
 
         wire_put_string(writer, ANNOTATION_NAME, note->name);
-        if (note->text)
-                wire_put_string(writer, ANNOTATION_STRING, note->text);
-        else
-                wire_put_uint(writer, ANNOTATION_UINT, note->number);
+        wire_put_uint(writer, ANNOTATION_UINT, note->number);
         wire_end(writer, begin);
 }
 

@@ -36,10 +36,9 @@ typedef enum SelfEventType {
         SELF_COUNTER = 4,
 } SelfEventType;
 
-/* A debug annotation: a text, or a number if that is NULL. */
+/* A debug annotation. */
 typedef struct SelfNote {
         const char *name;
-        const char *text;
         uint64_t number;
 } SelfNote;
 
