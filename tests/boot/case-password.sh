@@ -27,5 +27,17 @@ ok 'nor a session' within 10 sh -c '! desktrace list sessions --no-legend | grep
 ok 'nor a file' test ! -e /home/alice/interrupted.pftrace
 fails 'who does not want to be asked is not' 'polkit would have to ask' \
         log_in 'open sesame' 'desktrace record --no-ask-password -t 100ms -o no.pftrace sched/sched_switch'
+# All that the preset of the desktop is made of is one permission, which is asked for once.
+asks_once() {
+        log_in 'open sesame' 'desktrace record -p desktop -t 1s -o desktop.pftrace' >/tmp/asked &&
+                [ "$(grep -c 'AUTHENTICATING FOR' /tmp/asked)" = 1 ] || { cat /tmp/asked; return 1; }
+}
+ok 'the preset "desktop" asks once' asks_once
+ok 'and records' is_true /home/alice/desktop.pftrace 'd["kernel_events_total"] > 10'
+left_out() {
+        as bob desktrace record -p gnome --no-ask-password -t 1s -o /home/bob/gnome.pftrace >/tmp/left 2>&1
+        grep 'this is left out: linux.program_points' /tmp/left || { cat /tmp/left; return 1; }
+}
+ok 'without the permission "gnome" says what it leaves out' left_out
 ok 'own programs need no password' log_in 'not asked' 'desktrace record -p apps -t 100ms -o own.pftrace'
 finish

@@ -28,6 +28,10 @@ marked() {
 status=$?
 marked standalone
 
+"$DESKTRACE" --standalone record -q -f -o "$trace" $source -- python3 "$app" 2 10000 >"$tmp/steps" 2>>"$tmp/log"
+gives 'none of 10,000 marks a second is lost' '^20000$' asked "$trace" "$count 'step'"
+gives 'nor said to be' 'No losses' "$DESKTRACE" inspect "$trace"
+
 bridged_session
 "$DESKTRACE" --user record -q -f -o "$trace" $source -- python3 "$app" 1 >"$tmp/steps" 2>>"$tmp/log"
 status=$?

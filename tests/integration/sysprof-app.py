@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A program that writes marks for sysprof, as GTK does: one every 5 ms, and a counter, for SECONDS.
+"""A program that writes marks for sysprof, as GTK does, for SECONDS: MARKS each second, or one every 5 ms
+and a counter.
 
-Usage: sysprof-app.py SECONDS    with $SYSPROF_CONTROL_FD
+Usage: sysprof-app.py SECONDS [MARKS]    with $SYSPROF_CONTROL_FD
 """
 
 import mmap
@@ -34,24 +35,46 @@ class Ring:
         self.size = struct.unpack_from("<I", self.memory, 12)[0]
         self.tail = 0
 
+    def free(self):
+        head = struct.unpack_from("<I", self.memory, 0)[0]
+        return self.size - (self.tail - head) % self.size - 1
+
     def put(self, data):
-        for byte in data:
-            self.memory[PAGE + self.tail] = byte
-            self.tail = (self.tail + 1) % self.size
+        while self.free() < len(data):
+            time.sleep(0.001)
+        first = min(len(data), self.size - self.tail)
+        self.memory[PAGE + self.tail:PAGE + self.tail + first] = data[:first]
+        self.memory[PAGE:PAGE + len(data) - first] = data[first:]
+        self.tail = (self.tail + len(data)) % self.size
         struct.pack_into("<I", self.memory, 4, self.tail)
+
+
+def write_many(ring, seconds, per_second):
+    begin, step = time.monotonic(), 0
+    while step < seconds * per_second:
+        step += 1
+        ring.put(mark(b"step", 1000))
+        if step % 100 == 0:
+            time.sleep(max(begin + step / per_second - time.monotonic(), 0))
+    return step
+
+
+def write_some(ring, seconds):
+    end, step = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        step += 1
+        ring.put(mark(b"step", 1000))
+        ring.put(frame(9, struct.pack("<H6x8I8q", 1, 7, *[0] * 7, step, *[0] * 7)))
+        time.sleep(0.005)
+    return step
 
 
 def main():
     ring = Ring()
     counter = struct.pack("<H6x32s32s52sIq", 1, b"test", b"steps", b"", 7, 0)
     ring.put(frame(8, counter))
-    end = time.monotonic() + float(sys.argv[1])
-    step = 0
-    while time.monotonic() < end:
-        step += 1
-        ring.put(mark(b"step", 1000))
-        ring.put(frame(9, struct.pack("<H6x8I8q", 1, 7, *[0] * 7, step, *[0] * 7)))
-        time.sleep(0.005)
+    seconds = float(sys.argv[1])
+    step = write_many(ring, seconds, int(sys.argv[2])) if len(sys.argv) > 2 else write_some(ring, seconds)
     ring.put(mark(b"the last one", 1000))
     print(step)
 
