@@ -101,22 +101,26 @@ ok 'it ends when its file is full' is_recorded
 ok 'which is no larger than it may be' \
         check "$outputs/limited.pftrace" "$WHOLE and 20000 < size <= 60000 and stats >= 1"
 
-"$DESKTRACE" record --user -t 3s -c plain.pbtxt -o - 2>piped.said | cat >piped.pftrace &
+"$DESKTRACE" record --user -c plain.pbtxt -o - 2>piped.said > >(cat >piped.pftrace) &
 client=$!
+pids+=("$client")
 ok 'one into a pipe is kept' eventually is_stored '-o0'
 ok 'the service is restarted' ends TERM
-wait "$client"
-ok 'and again' counts 'the recording goes on' piped.said 1
-ok 'what came out of it is whole' check piped.pftrace "$WHOLE"
+ok 'the command goes on' eventually counts 'the recording goes on' piped.said 1
+ok 'the pipe is written on' grows piped.pftrace
+stop_client
+ok 'it ends as ever' is_recorded
+ok 'what came out of it is whole' eventually check piped.pftrace "$WHOLE and stats >= 1"
 
-"$DESKTRACE" record --user --ring -t 3s -c ring.pbtxt -o ring.pftrace >ring.said 2>&1 &
+"$DESKTRACE" record --user --ring -c ring.pbtxt -o ring.pftrace >ring.said 2>&1 &
 client=$!
+pids+=("$client")
 ok 'a ring that belongs to a connection is kept' eventually is_stored '-c0'
-sleep 1
 ok 'the service is killed' ends KILL
-status=0
-wait "$client" || status=$?
-ok 'the ring is written at its time' is_recorded
+ok 'the command goes on' eventually counts 'the recording goes on' ring.said 1
+sleep 1
+stop_client
+ok 'the ring is written when it ends' is_recorded
 ok 'with what was before and after' check ring.pftrace "$WHOLE"
 
 recording plain -o "$outputs/left.pftrace"
