@@ -215,25 +215,25 @@ static void on_signal(int number) {
         n_signals++;
 }
 
+static void map_and_unmap(void) {
+        void *memory =
+                mmap(NULL, 256u << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        CHECK(memory != MAP_FAILED);
+        CHECK(munmap(memory, 256u << 10) == 0);
+}
+
 /* The handlers allocate while the main program is in the library, but never while it is in the C library's allocator,
- * where they never could. */
+ * where they never could. The library itself is there when it sees a file of the program for the first time. */
 static int run_async(void) {
         const struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { 0 };
         struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
+        map_and_unmap();
         CHECK(sigaction(SIGALRM, &action, NULL) == 0);
         CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
-        for (int i = 0; i < 1000 || n_signals < 200; i++) {
-                void *memory = mmap(NULL,
-                                    256u << 10,
-                                    PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS,
-                                    -1,
-                                    0);
-
-                CHECK(memory != MAP_FAILED);
-                CHECK(munmap(memory, 256u << 10) == 0);
-        }
+        for (int i = 0; i < 1000 || n_signals < 200; i++)
+                map_and_unmap();
         CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
         return well();
 }
