@@ -22,5 +22,7 @@ gives "so is ActivateTriggers()" 'one call may send 64 triggers.*TRIGGER_NAMES_M
 gives "and RegisterProducer() with very many categories" 'LimitExceeded.*SOURCE_CATEGORIES_MAX' calls register
 gives "AddNotes() of a program is answered, and keeps few" '^answered answered answered $' \
         calls_in_one_line producer notes notes
+ok "a list of a reasonable length is read" start 4 sources as 1 org.example.innocent \
+        categories as 2 one two detach b true duration-ms u 1000
 attack_is_over "long lists"
 finish

@@ -51,8 +51,8 @@ int names_read(char ***ret, size_t *ret_n, sd_bus_message *message, size_t n_max
                         break;
         }
         if (r == 0)
-                r = sd_bus_message_exit_container(message);
-        if (r < 0 || r == NAMES_E_TOO_MANY) {
+                r = MIN(sd_bus_message_exit_container(message), 0);
+        if (r != 0) {
                 names_free(names.names);
                 return r;
         }
