@@ -165,10 +165,14 @@ static unsigned count_slow(unsigned n) {
         unsigned n_named = 0;
         Bytes trace;
 
+        /* Of two producers, as the fixture's have a limit. */
         for (unsigned i = 0; i < n; i++)
-                strcat(config, "data_sources { config { name: \"track_event\" } } ");
+                strcat(config,
+                       i % 2 ? "data_sources { config { name: \"odd\" } } "
+                             : "data_sources { config { name: \"even\" } } ");
         fixture_init(&f);
-        fixture_connect_producer(&f, 1000, "slow", "track_event")->acks_start = false;
+        fixture_connect_producer(&f, 1000, "slow", "odd")->acks_start = false;
+        fixture_connect_producer(&f, 1000, "slow", "even")->acks_start = false;
         consumer = fixture_start_session(&f, 1000, config);
         fixture_advance(&f, SESSION_START_TIMEOUT_NS);
         trace = fixture_read(&f, consumer);
