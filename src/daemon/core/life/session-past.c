@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/ingest/producer-loss.h"
+#include "core/life/producer-past.h"
 #include "core/life/session-past.h"
 #include "core/model/bytes-writer.h"
 #include "core/model/service.h"
@@ -30,7 +32,7 @@ enum {
         PAST_CHANGE,
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
-        PAST_BUFFER_ID, /* of each, in their order */
+        PAST_BUFFER_ID,    /* of each, in their order */
         PAST_READ_ON = 32, /* those behind it are of the read-out */
         PAST_SEQUENCES,
         PAST_SAID_PREAMBLE,
@@ -144,6 +146,22 @@ static void put_note(WireWriter *writer, const SourceNote *note) {
         wire_end(writer, begin);
 }
 
+/* A producer that can come back to its memory still has its count there, and would be counted twice. */
+static uint64_t dropped_by_who_goes(const Session *session) {
+        uint64_t n = session->producers_dropped, round = ++session->service->last_round;
+        const SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link) {
+                Producer *producer = instance->producer;
+
+                if (!producer || producer->last_round == round || producer_can_be_left(producer))
+                        continue;
+                producer->last_round = round;
+                n = add_saturated(n, producer_n_dropped(producer) - instance->dropped_before);
+        }
+        return n;
+}
+
 /* What was said once is not said again. */
 static int put_reader(WireWriter *writer, const Session *session) {
         const SessionReader *reader = &session->reader;
@@ -163,7 +181,7 @@ static int put_reader(WireWriter *writer, const Session *session) {
         wire_put_bool(writer, PAST_IS_FULL, reader->is_full);
         wire_put_uint(writer, PAST_N_INVALID, reader->n_invalid);
         wire_put_uint(writer, PAST_N_BYTES, reader->n_bytes);
-        wire_put_uint(writer, PAST_PRODUCERS_DROPPED, session_producers_dropped(session));
+        wire_put_uint(writer, PAST_PRODUCERS_DROPPED, dropped_by_who_goes(session));
         wire_put_uint(writer, PAST_CHUNKS_DISCARDED, session->chunks_discarded);
         wire_put_uint(writer, PAST_PATCHES_DISCARDED, session->patches_discarded);
         return 0;
