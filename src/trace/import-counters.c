@@ -27,13 +27,10 @@ void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double va
         ((double *)table->columns[COUNTER_VALUE])[row] = value;
 }
 
-typedef struct MachineCounter {
-        const char *type, *unit, *dimension;
-        uint32_t name, value, cpu;
-} MachineCounter;
-
-static void
-machine_value(TraceImport *import, uint64_t at_ns, const MachineCounter *counter, double value) {
+void import_machine_value(TraceImport *import,
+                          uint64_t at_ns,
+                          const ImportMachineCounter *counter,
+                          double value) {
         const TracePlainTrack track = {
                 .type = counter->type,
                 .name = counter->name,
@@ -55,7 +52,7 @@ static void add_keyed(TraceImport *import,
                       uint64_t at_ns,
                       const WireField *field,
                       const char *(*key_name)(uint64_t number),
-                      MachineCounter counter,
+                      ImportMachineCounter counter,
                       const char *prefix,
                       uint64_t factor) {
         TracePool *pool = &import->store->pool;
@@ -69,23 +66,23 @@ static void add_keyed(TraceImport *import,
         counter.cpu = TRACE_NONE;
         counter.value = trace_pool_add_text(pool, name);
         counter.name = *prefix ? trace_pool_add_format(pool, "%s%s", prefix, name) : counter.value;
-        machine_value(import, at_ns, &counter, (double)(numbers[2] * factor));
+        import_machine_value(import, at_ns, &counter, (double)(numbers[2] * factor));
 }
 
 static void take_meminfo(TraceImport *import, uint64_t at_ns, const WireField *field) {
-        const MachineCounter counter = { "meminfo", "bytes", "meminfo_key" };
+        const ImportMachineCounter counter = { "meminfo", "bytes", "meminfo_key" };
 
         add_keyed(import, at_ns, field, trace_meminfo_name, counter, "", 1024);
 }
 
 static void take_vmstat(TraceImport *import, uint64_t at_ns, const WireField *field) {
-        const MachineCounter counter = { "vmstat", NULL, "vmstat_key" };
+        const ImportMachineCounter counter = { "vmstat", NULL, "vmstat_key" };
 
         add_keyed(import, at_ns, field, trace_vmstat_name, counter, "", 1);
 }
 
 static void take_pressure(TraceImport *import, uint64_t at_ns, const WireField *field) {
-        const MachineCounter counter = { "psi", NULL, "psi_resource" };
+        const ImportMachineCounter counter = { "psi", NULL, "psi_resource" };
 
         add_keyed(import, at_ns, field, trace_pressure_name, counter, "psi.", 1);
 }
@@ -100,7 +97,7 @@ static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *mes
 
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0) {
-                MachineCounter counter = {
+                ImportMachineCounter counter = {
                         "buddyinfo", NULL, "buddyinfo_block", .cpu = TRACE_NONE
                 };
 
@@ -118,13 +115,13 @@ static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *mes
                                                      (const char *)zone.data,
                                                      (unsigned long long)block_kb << order++);
                 counter.value = counter.name;
-                machine_value(import, at_ns, &counter, (double)(uint32_t)field.value);
+                import_machine_value(import, at_ns, &counter, (double)(uint32_t)field.value);
         }
 }
 
 /* Kernel memory for objects of one kind. */
 static void take_slab(TraceImport *import, uint64_t at_ns, const WireField *message) {
-        MachineCounter counter = { "slabinfo", "bytes", "slab_name", .cpu = TRACE_NONE };
+        ImportMachineCounter counter = { "slabinfo", "bytes", "slab_name", .cpu = TRACE_NONE };
         uint64_t page_bytes = import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT;
         WireField name = { .data = (const uint8_t *)"" }, field;
         WireReader reader;
@@ -140,11 +137,11 @@ static void take_slab(TraceImport *import, uint64_t at_ns, const WireField *mess
                                              "mem.slab.%.*s",
                                              (int)MIN(name.n_bytes, (size_t)256),
                                              (const char *)name.data);
-        machine_value(import,
-                      at_ns,
-                      &counter,
-                      (double)(uint32_t)numbers[2] * (double)(uint32_t)numbers[3] *
-                              (double)page_bytes);
+        import_machine_value(import,
+                             at_ns,
+                             &counter,
+                             (double)(uint32_t)numbers[2] * (double)(uint32_t)numbers[3] *
+                                     (double)page_bytes);
 }
 
 static void take_cpu_times(TraceImport *import, uint64_t at_ns, const WireField *field) {
@@ -156,25 +153,25 @@ static void take_cpu_times(TraceImport *import, uint64_t at_ns, const WireField 
 
         trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-                MachineCounter counter = { "cpustat", NULL, "cpustat_key" };
+                ImportMachineCounter counter = { "cpustat", NULL, "cpustat_key" };
 
                 counter.name = trace_pool_add_format(pool, "cpu.times.%s", keys[i]);
                 counter.value = trace_pool_add_text(pool, keys[i]);
                 counter.cpu = (uint32_t)numbers[1];
-                machine_value(import, at_ns, &counter, (double)numbers[i + 2]);
+                import_machine_value(import, at_ns, &counter, (double)numbers[i + 2]);
         }
 }
 
 static void
 take_interrupts(TraceImport *import, uint64_t at_ns, const WireField *field, const char *type) {
-        MachineCounter counter = { .type = type, .dimension = "irq", .cpu = TRACE_NONE };
+        ImportMachineCounter counter = { .type = type, .dimension = "irq", .cpu = TRACE_NONE };
         uint64_t numbers[3];
 
         trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         counter.name = trace_pool_add_format(
                 &import->store->pool, "%s (id: %u)", type, (unsigned)numbers[1]);
         counter.value = trace_pool_add_format(&import->store->pool, "%u", (unsigned)numbers[1]);
-        machine_value(import, at_ns, &counter, (double)numbers[2]);
+        import_machine_value(import, at_ns, &counter, (double)numbers[2]);
 }
 
 static void take_irq(TraceImport *import, uint64_t at_ns, const WireField *field) {
@@ -186,10 +183,10 @@ static void take_softirq(TraceImport *import, uint64_t at_ns, const WireField *f
 }
 
 static void take_cpu_frequency(TraceImport *import, uint64_t at_ns, unsigned cpu, uint64_t khz) {
-        MachineCounter counter = { .type = "cpu_frequency", .cpu = cpu };
+        ImportMachineCounter counter = { .type = "cpu_frequency", .cpu = cpu };
 
         counter.name = trace_pool_add_text(&import->store->pool, "cpufreq");
-        machine_value(import, at_ns, &counter, (double)khz);
+        import_machine_value(import, at_ns, &counter, (double)khz);
 }
 
 /*
@@ -215,7 +212,7 @@ static void disk_value(TraceImport *import,
                        const char *unit,
                        double value) {
         TracePool *pool = &import->store->pool;
-        MachineCounter counter = {
+        ImportMachineCounter counter = {
                 .type = "diskstat", .unit = unit, .dimension = "counter_name", .cpu = TRACE_NONE
         };
 
@@ -225,7 +222,7 @@ static void disk_value(TraceImport *import,
                                              (int)MIN(device->n_bytes, (size_t)256),
                                              (const char *)device->data,
                                              name);
-        machine_value(import, at_ns, &counter, value);
+        import_machine_value(import, at_ns, &counter, value);
 }
 
 static void disk_amount(TraceImport *import,
@@ -304,10 +301,10 @@ static void take_total(TraceImport *import, uint64_t at_ns, const WireField *fie
         static const char *const names[] = {
                 [4] = "num_forks", [5] = "num_irq_total", [7] = "num_softirq_total"
         };
-        MachineCounter counter = { .type = names[field->number], .cpu = TRACE_NONE };
+        ImportMachineCounter counter = { .type = names[field->number], .cpu = TRACE_NONE };
 
         counter.name = trace_pool_add_text(&import->store->pool, counter.type);
-        machine_value(import, at_ns, &counter, (double)field->value);
+        import_machine_value(import, at_ns, &counter, (double)field->value);
 }
 
 static void

@@ -25,6 +25,7 @@
 #include "trace/trace-tracks.h"
 
 #define IMPORT_DESCRIPTORS_MAX 65536 /* number of kernel events that a file describes */
+#define IMPORT_RAILS_MAX       4096  /* of energy counters */
 
 /* Lanes of sequences come before those of CPUs. */
 #define IMPORT_CPU_RANK (UINT64_C(1) << 32)
@@ -84,6 +85,7 @@ typedef struct TraceImport {
         size_t n_flows, n_flows_allocated;
         TraceMap open_flows;    /* id → slice */
         TraceMap descriptors;   /* of kernel events: number → name */
+        TraceMap rails;         /* session and number of an energy counter → name */
         TraceMap disks;         /* device → index in the arena of its previous numbers */
         TraceMap memory_owners; /* the kernel's number of a process's memory → utid */
         ImportMemory *memory_later;
@@ -169,6 +171,8 @@ void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tr
 void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process);
 void apply_process_stats(TraceImport *import, uint64_t at_ns, const WireField *stats);
 void apply_sys_stats(TraceImport *import, uint64_t at_ns, const WireField *stats);
+void apply_battery(TraceImport *import, uint64_t at_ns, const WireField *battery);
+void apply_power_rails(TraceImport *import, uint64_t at_ns, const WireField *rails);
 void apply_journal(TraceImport *import, uint64_t at_ns, const WireField *entry);
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track);
 
@@ -183,3 +187,14 @@ void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns)
 
 /* A value of a track. */
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value);
+
+/* A counter of the machine: its track is known by its type, name, CPU and by `value`, which is called `dimension`. */
+typedef struct ImportMachineCounter {
+        const char *type, *unit, *dimension; /* the last two: or NULL */
+        uint32_t name, value, cpu;           /* cpu: or TRACE_NONE */
+} ImportMachineCounter;
+
+void import_machine_value(TraceImport *import,
+                          uint64_t at_ns,
+                          const ImportMachineCounter *counter,
+                          double value);

@@ -36,6 +36,8 @@ static const PacketKind packet_kinds[] = {
         { 43, PARTS_OF_NAMES, NULL, apply_process_descriptor },
         { 9, PARTS_OF_NAMES, NULL, apply_process_stats },
         { 7, TRACE_PART_EVENTS, NULL, apply_sys_stats },
+        { 38, TRACE_PART_EVENTS, NULL, apply_battery },
+        { 40, TRACE_PART_EVENTS, NULL, apply_power_rails },
         { 132, TRACE_PART_LOGS, NULL, apply_journal },
         { 66, TRACE_PART_STACKS, import_perf_sample, NULL },
         { 135, TRACE_PART_STACKS, import_stack_sample, NULL },
@@ -372,6 +374,7 @@ static void import_deinit(TraceImport *import) {
         free(import->flows);
         trace_map_deinit(&import->open_flows);
         trace_map_deinit(&import->descriptors);
+        trace_map_deinit(&import->rails);
         trace_map_deinit(&import->disks);
         trace_map_deinit(&import->memory_owners);
         free(import->memory_later);

@@ -3,6 +3,7 @@
 /* A file becomes the tables that are asked for, in the order of its times. */
 
 #include <errno.h>
+#include <math.h>
 
 #include "trace/trace-import.h"
 #include "trace/trace-packets.h"
@@ -215,6 +216,97 @@ START_TEST(test_it_stops_when_it_is_told_to) {
 }
 END_TEST
 
+/* The value of the only row of a counter; NAN if there is no such counter. */
+static double counter_of(const TraceStore *store, const char *name) {
+        const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK];
+        const TraceTable *counters = &store->tables[TRACE_TABLE_COUNTER];
+        uint32_t number = trace_pool_find(&store->pool, name, strlen(name));
+        double value = NAN;
+
+        for (uint32_t row = 0; number && row < counters->n; row++)
+                if (trace_table_get(tracks,
+                                    TRACK_NAME,
+                                    trace_table_get(counters, COUNTER_TRACK, row)) == number) {
+                        ck_assert(isnan(value));
+                        value = trace_table_double(counters, COUNTER_VALUE, row);
+                }
+        return value;
+}
+
+static void put_battery(TraceBuilder *builder, const char *name, int64_t current_ua) {
+        static const float percent = 87.5f;
+        WireWriter *w = trace_packet(builder, 2000);
+        size_t begin = wire_begin(w, 38);
+
+        *w->at++ = 2 << 3 | WIRE_FIXED32;
+        memcpy(w->at, &percent, sizeof(percent));
+        w->at += sizeof(percent);
+        wire_put_int(w, 3, current_ua);
+        wire_put_int(w, 6, 40000000); /* µWh */
+        wire_put_int(w, 7, 12500000); /* µV */
+        if (name)
+                wire_put_string(w, 5, name);
+        wire_end(w, begin);
+        trace_packet_end(builder, 3, 77, 0);
+}
+
+START_TEST(test_batteries_are_counters) {
+        TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_store_freep) TraceStore *store = NULL;
+
+        trace_clock(builder);
+        put_battery(builder, NULL, -2000000);
+        put_battery(builder, "BAT1", 1000000);
+        store = store_of(builder, TRACE_PART_EVENTS);
+        ck_assert_double_eq(counter_of(store, "batt.capacity_pct"), 87.5);
+        ck_assert_double_eq(counter_of(store, "batt.current_ua"), -2000000);
+        ck_assert_double_eq(counter_of(store, "batt.voltage_uv"), 12500000);
+        ck_assert_double_eq(counter_of(store, "batt.charge_uah"), 3200000);
+        ck_assert_double_eq(counter_of(store, "batt.power_mw"), 25000);
+        ck_assert_double_eq(counter_of(store, "batt.BAT1.current_ua"), 1000000);
+        ck_assert_double_eq(counter_of(store, "batt.BAT1.power_mw"), 12500);
+        ck_assert(isnan(counter_of(store, "batt.current.avg_ua")));
+        free(builder);
+}
+END_TEST
+
+/* `name`: NULL in what a session says later of the same counter. */
+static void
+put_rail(TraceBuilder *builder, uint64_t at_ns, uint64_t session, const char *name, uint64_t uws) {
+        WireWriter *w = trace_packet(builder, at_ns);
+        size_t begin = wire_begin(w, 40), inner = wire_begin(w, 2);
+
+        wire_put_uint(w, 1, 7);
+        wire_put_uint(w, 3, uws);
+        wire_end(w, inner);
+        if (name) {
+                inner = wire_begin(w, 1);
+                wire_put_uint(w, 1, 7);
+                wire_put_string(w, 2, name);
+                wire_end(w, inner);
+        }
+        wire_put_uint(w, 3, session);
+        wire_end(w, begin);
+        trace_packet_end(builder, 3, 77, 0);
+}
+
+START_TEST(test_energy_is_a_counter_of_its_session) {
+        TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_store_freep) TraceStore *store = NULL;
+
+        trace_clock(builder);
+        put_rail(builder, 2000, 1, "package-0", 1000);
+        put_rail(builder, 2001, 2, "dram", 2000);
+        put_rail(builder, 2002, 3, NULL, 3000);
+        store = store_of(builder, TRACE_PART_EVENTS);
+        ck_assert_double_eq(counter_of(store, "power.package-0_uws"), 1000);
+        ck_assert_double_eq(counter_of(store, "power.dram_uws"), 2000);
+        ck_assert_uint_eq(n_rows(store, TRACE_TABLE_COUNTER), 2);
+        ck_assert_int_eq(stat_of(store, "power_rail_unknown_index"), 1);
+        free(builder);
+}
+END_TEST
+
 TEST_MAIN("trace-import",
           test_slices_have_their_thread,
           test_only_what_is_asked_for_is_filled,
@@ -222,4 +314,6 @@ TEST_MAIN("trace-import",
           test_packets_behind_a_loss_wait_for_a_new_start,
           test_a_time_of_an_unknown_clock_is_counted,
           test_a_clock_of_the_machine_is_converted,
-          test_it_stops_when_it_is_told_to)
+          test_it_stops_when_it_is_told_to,
+          test_batteries_are_counters,
+          test_energy_is_a_counter_of_its_session)
