@@ -36,25 +36,30 @@
         N_("Not in OTLP: slices that have not ended, counters, scheduling, states of threads, " \
            "the journal, and call stacks.")
 
-#define PARTS_SLICES (TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_ARGS)
-#define PARTS_STACKS (TRACE_PART_THREADS | TRACE_PART_STACKS)
-#define PARTS_STATES (TRACE_PART_THREADS | TRACE_PART_STATES)
-#define PARTS_TREE   (TRACE_PART_ALL & ~(unsigned)TRACE_PART_KERNEL)
+#define PARTS_SLICES  (TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_ARGS)
+#define PARTS_STACKS  (TRACE_PART_THREADS | TRACE_PART_STACKS)
+#define PARTS_STATES  (TRACE_PART_THREADS | TRACE_PART_STATES)
+#define PARTS_FIREFOX (PARTS_SLICES | PARTS_STACKS)
+#define PARTS_TREE    (TRACE_PART_ALL & ~(unsigned)TRACE_PART_KERNEL)
+
+#define RECORD_APPS   "desktrace record -p apps"
+#define RECORD_IO     "desktrace record -p io"
+#define RECORD_STACKS "desktrace record --stacks"
 
 /* clang-format off */
 static const ExportFormat formats[] = {
-        { "sqlite", CANNOT_SQLITE, true, true, false, false, 0, export_sqlite },
-        { "csv", CANNOT_TABLES, false, true, false, false, 0, export_csv },
-        { "jsonl", CANNOT_TABLES, false, true, false, false, 0, export_jsonl },
-        { "parquet", CANNOT_TABLES, false, true, false, false, 0, export_parquet },
-        { "chrome", CANNOT_CHROME, false, false, false, false, PARTS_SLICES, export_chrome },
-        { "folded", CANNOT_STACKS, false, false, false, true, PARTS_STACKS, export_folded },
-        { "off-cpu", CANNOT_OFF_CPU, false, false, false, false, PARTS_STATES, export_off_cpu },
-        { "speedscope", CANNOT_STACKS, false, false, false, true, PARTS_STACKS, export_speedscope },
-        { "firefox", CANNOT_FIREFOX, false, false, false, true, PARTS_SLICES | PARTS_STACKS, export_firefox },
-        { "fleet", CANNOT_FLEET, true, true, true, false, PARTS_TREE, export_fleet },
-        { "otlp", CANNOT_OTLP, false, false, false, false, PARTS_SLICES, export_otlp },
-        { "otlp-protobuf", CANNOT_OTLP, false, false, false, false, PARTS_SLICES, export_otlp_protobuf },
+        { "sqlite", CANNOT_SQLITE, true, true, false, false, 0, NULL, export_sqlite },
+        { "csv", CANNOT_TABLES, false, true, false, false, 0, NULL, export_csv },
+        { "jsonl", CANNOT_TABLES, false, true, false, false, 0, NULL, export_jsonl },
+        { "parquet", CANNOT_TABLES, false, true, false, false, 0, NULL, export_parquet },
+        { "chrome", CANNOT_CHROME, false, false, false, false, PARTS_SLICES, RECORD_APPS, export_chrome },
+        { "folded", CANNOT_STACKS, false, false, false, true, PARTS_STACKS, RECORD_STACKS, export_folded },
+        { "off-cpu", CANNOT_OFF_CPU, false, false, false, false, PARTS_STATES, RECORD_IO, export_off_cpu },
+        { "speedscope", CANNOT_STACKS, false, false, false, true, PARTS_STACKS, RECORD_STACKS, export_speedscope },
+        { "firefox", CANNOT_FIREFOX, false, false, false, true, PARTS_FIREFOX, RECORD_STACKS, export_firefox },
+        { "fleet", CANNOT_FLEET, true, true, true, false, PARTS_TREE, NULL, export_fleet },
+        { "otlp", CANNOT_OTLP, false, false, false, false, PARTS_SLICES, RECORD_APPS, export_otlp },
+        { "otlp-protobuf", CANNOT_OTLP, false, false, false, false, PARTS_SLICES, RECORD_APPS, export_otlp_protobuf },
 };
 /* clang-format on */
 

@@ -57,6 +57,7 @@ typedef struct ExportFormat {
         bool is_tree;       /* writes files below the path, and has tables of its own */
         bool has_samples;   /* --samples chooses which call stacks are in it */
         unsigned parts;     /* of the trace, as far as they do not depend on what is asked for */
+        const char *record; /* the command that records what it has; NULL: any does */
         int (*run)(Export *export);
 } ExportFormat;
 

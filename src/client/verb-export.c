@@ -142,11 +142,13 @@ report_outcome(const TraceFiles *files, const Export *export, const char *path, 
         switch (r) {
         case EXPORT_E_NOTHING:
                 say_error(_("the recording has no samples of call stacks in this time"));
-                fprintf(stderr, _("Record with: %s\n"), "desktrace record --stacks");
+                fprintf(stderr, _("Record with: %s\n"), export->format->record);
                 return STATUS_NOT_FOUND;
         case EXPORT_E_EMPTY:
                 say_error(_("the recording has nothing in this time that '%s' could have"),
                           export->format->name);
+                if (export->format->record)
+                        fprintf(stderr, _("Record with: %s\n"), export->format->record);
                 return STATUS_NOT_FOUND;
         case EXPORT_E_NO_CLOCK:
                 say_error(_("the recording does not tell the time of day, which '%s' needs"),

@@ -130,8 +130,8 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
 else
         echo '# scheduling cannot be recorded here'
 fi
-exits 5 'time off the CPU that there is not' 'has nothing in this time' "$DESKTRACE" export off-cpu app.pftrace \
-        -o none.folded
+exits 5 'time off the CPU that there is not' '^Record with: desktrace record -p io$' \
+        "$DESKTRACE" export off-cpu app.pftrace -o none.folded
 
 exits 2 'an unknown format gets the nearest one' "Did you mean 'jsonl'" "$DESKTRACE" export json app.pftrace
 exits 2 'a database needs a file' 'needs a file' "$DESKTRACE" export sqlite app.pftrace

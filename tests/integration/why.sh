@@ -136,8 +136,8 @@ while IFS= read -r command; do
         # What this machine cannot record is said, with what would.
         ok "the page asks: $command" eval "[ $status = 0 ] || [ $status = 6 ] ||
                 { [ $status = 5 ] && grep -q '^Record with: desktrace record ' '$tmp/answer'; }"
-done < <(sed -n 's/^| [^|]* | `\(desktrace why .*\)` | .*/\1/p' "$ASKING")
-ok 'the page has questions' test "$n_questions" -ge 15
+done < <(sed -n 's/^| [^|]* | `\(desktrace \(why\|diff\|export\) .*\)` | .*/\1/p' "$ASKING")
+ok 'the page has questions' test "$n_questions" -ge 25
 
 # Wrong arguments
 exits 2 'an unknown question gets the nearest one' "Did you mean 'times'" "$DESKTRACE" why time app.pftrace
