@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Measures what call stacks of the whole machine cost, beside `perf record --call-graph dwarf` where it is installed,
+in turn with it and under whatever load there is.
+
+Usage: stacks.py BUILD-ROOT [SECONDS] [ROUNDS]      as root
+"""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ENDS = re.compile(r"^\s+[0-9a-f]+ (_start|__libc_start\S*|__clone3?|clone3?|start_thread|ret_from_fork\S*|_dl_\S+)\b")
+
+
+def cpu_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+SCRIPT_SECONDS = 180  # perf needs minutes for a recording of its own
+
+
+def run(command, **options):
+    """CPU time of the command and of what it started, how long it took, and what it said."""
+    before, begun = cpu_s(), time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, **options)
+    return cpu_s() - before, time.monotonic() - begun, done
+
+
+def ours(root, folder, seconds):
+    desktrace, trace = f"{root}/src/client/desktrace", f"{folder}/ours.pftrace"
+    config = f"{folder}/stacks.pbtxt"
+    with open(config, "w", encoding="ascii") as file:
+        file.write('buffers { size_kb: 65536 } data_sources { config { name: "linux.perf" perf_event_config { '
+                   "timebase { frequency: 997 } callstack_sampling { kernel_frames: true } } } }")
+    env = dict(os.environ, DESKTRACE_DAEMON=f"{root}/src/daemon/desktraced",
+               DESKTRACE_PROBES=f"{root}/src/probes/desktrace-probes")
+    # What is written to a pipe is given no names, which are measured by themselves.
+    command = '"$0" record --standalone -q -o - -c "$1" -t "$2" | cat >"$3"'
+    cpu, _, _ = run(["sh", "-c", command, desktrace, config, f"{seconds}s", trace], env=env)
+    n_bytes = os.stat(trace).st_size
+    report = json.loads(run([desktrace, "inspect", "--json=short", trace])[2].stdout)["stacks"]
+    names = run([desktrace, "symbolize", trace])
+    sql = """SELECT (SELECT sum(value) FROM stats WHERE name = 'perf_cpu_lost_records'), sum(ts > start + 1e9),
+        sum(ts > start + 1e9 AND unwind_error IS NULL)
+        FROM perf_sample, (SELECT min(ts) AS start FROM perf_sample)"""
+    row = run([desktrace, "query", "--csv", "--no-legend", trace, sql])[2].stdout.strip().split(",")
+    lost, n_late, n_late_complete = (int(float(value or 0)) for value in row[:3])
+    return {
+        "samples": report["samples"], "complete": f"{100 * report['complete'] / max(report['samples'], 1):.1f} %",
+        "complete behind the first second": f"{100 * n_late_complete / max(n_late, 1):.1f} %", "lost": lost,
+        "bytes a sample": round(n_bytes / max(report["samples"], 1)),
+        "CPU while recording": f"{100 * cpu / seconds:.1f} %",
+        "names: CPU, time": f"{names[0]:.2f} s, {names[1]:.2f} s",
+    }
+
+
+def theirs(folder, seconds, stack):
+    data = f"{folder}/perf.data"
+    command = ["perf", "record", "-q", "-F", "997", "-a", "-e", "cpu-clock", "--call-graph", f"dwarf,{stack}"]
+    cpu, _, done = run([*command, "-o", data, "--", "sleep", str(seconds)])
+    if done.returncode:
+        return {"failed": done.stderr.strip()[-80:]}
+    n_bytes = os.stat(data).st_size
+    try:
+        command = ["perf", "script", "-i", data, "-F", "comm,ip,sym", "--max-stack", "512"]
+        read = run(command, timeout=SCRIPT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return {"bytes": n_bytes, "CPU while recording": f"{100 * cpu / seconds:.1f} %", "names": "took too long"}
+    stacks = [stack.splitlines() for stack in read[2].stdout.split("\n\n") if "\n" in stack.strip()]
+    complete = sum(bool(ENDS.match(stack[-1])) for stack in stacks)
+    lost = sum(map(int, re.findall(r"lost (\d+)", done.stderr + read[2].stderr)))
+    return {
+        "samples": len(stacks), "complete": f"{100 * complete / max(len(stacks), 1):.1f} %", "lost": lost,
+        "bytes a sample": round(n_bytes / max(len(stacks), 1)), "CPU while recording": f"{100 * cpu / seconds:.1f} %",
+        "names: CPU, time": f"{read[0]:.2f} s, {read[1]:.2f} s",
+    }
+
+
+def main(root, seconds=5, rounds=3):
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(int(rounds)):
+            print(f"round {number + 1}, load {os.getloadavg()[0]:.0f}", flush=True)
+            print("  desktrace       ", ours(os.path.abspath(root), folder, int(seconds)), flush=True)
+            for stack in (8192, 65528):
+                if subprocess.run(["sh", "-c", "command -v perf"], capture_output=True, check=False).returncode == 0:
+                    print(f"  perf dwarf,{stack:<6}", theirs(folder, int(seconds), stack), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
