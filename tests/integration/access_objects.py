@@ -20,6 +20,8 @@ from access_world import (
     word_of,
 )
 
+SIGNALS_INTERVAL_S = 1.1
+
 #
 # The Manager
 #
@@ -337,6 +339,7 @@ def provoke(world, more=""):
 def of_signals(world):
     """Provoked once for each transport, with the option "broadcast" and without."""
     if world.transport not in world.heard:
+        time.sleep(SIGNALS_INTERVAL_S)  # the questions before may have used up SIGNALS_PER_USER_MAX
         world.heard[world.transport] = provoke(world), provoke(world, ", 'broadcast': <true>")
     return world.heard[world.transport]
 

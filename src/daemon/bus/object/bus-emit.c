@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "bus/link/bus-counts.h"
 #include "bus/object/bus-emit.h"
@@ -71,6 +72,13 @@ static void emission_send_to(const Emission *emission, Bus *bus, Client *client)
         bus->caller = caller;
 }
 
+/* Root, and whoever runs the service, could harm it in any case. The user instance has no others. */
+static bool emission_has_room(const Emission *emission, Bus *bus, const Client *client) {
+        return client->user == 0 || client->user == geteuid() ||
+               signal_room_take(
+                       &bus->signal_room, client->user, emission->is_awaited, bus_now(bus));
+}
+
 static void bus_emit(Bus *bus, const Emission *emission) {
         const bool is_broadcast = bus->message_bus &&
                                   (!bus->is_shared || !emission->is_visible || emission->is_public);
@@ -84,8 +92,7 @@ static void bus_emit(Bus *bus, const Emission *emission) {
                         continue;
                 if (emission->is_visible && !emission->is_visible(emission, client))
                         continue;
-                if (!signal_room_take(
-                            &bus->signal_room, client->user, emission->is_awaited, bus_now(bus)))
+                if (!emission_has_room(emission, bus, client))
                         continue;
                 emission_send_to(emission, bus, client);
                 hub_touch(&client->hub_link);
