@@ -37,7 +37,7 @@ struct Output {
         OutputChanged changed;
         void *userdata;
         bool is_finished;
-        uint64_t n_written;
+        uint64_t n_written, n_packets;
 };
 
 typedef struct Client {
@@ -95,6 +95,11 @@ static int fake_push(Output *output, Bytes *bytes, bool is_end) {
         return fuzz_take(&world.input) == 1 ? -ENOSPC : 0;
 }
 
+static void fake_note_packets(Output *output, uint64_t n_packets) {
+        FUZZ_CHECK(n_packets >= output->n_packets);
+        output->n_packets = n_packets;
+}
+
 static bool fake_is_full(Output *output) {
         return false;
 }
@@ -132,6 +137,7 @@ static const OutputOps output_ops = {
         .room = fake_room,
         .borrow = fake_borrow,
         .push = fake_push,
+        .note_packets = fake_note_packets,
         .copy = fake_copy,
         .is_full = fake_is_full,
         .finish = fake_finish,
