@@ -72,7 +72,7 @@ static void emission_send_to(const Emission *emission, Bus *bus, Client *client)
         bus->caller = caller;
 }
 
-/* Root, and whoever runs the service, could harm it in any case. The user instance has no others. */
+/* Root and the account of the service can harm it in any case. A user instance serves no others. */
 static bool emission_has_room(const Emission *emission, Bus *bus, const Client *client) {
         return client->user == 0 || client->user == geteuid() ||
                signal_room_take(
