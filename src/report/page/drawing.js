@@ -126,7 +126,7 @@ class Drawing {
 
   // The number of a colour in the palette; −1 for the idle thread.
   colorOf(lane, what) {
-    const list = (this.hues[lane.kind] ??= []);
+    const list = this.hues[lane.kind] || (this.hues[lane.kind] = []);
     if (list[what] === undefined) {
       const key = this.lanes.keyOf(lane, what);
       list[what] = key === null ? -1 : hash(key) % this.palette.length;
