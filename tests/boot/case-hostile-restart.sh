@@ -41,7 +41,11 @@ ok 'somebody records into a pipe that is full' within 20 is_recording
 sleep 2
 stopping=$(service_pid)
 ok 'the service is stopped' systemctl stop desktraced.service
-ok 'which was no failure' test "$(systemctl show -P Result desktraced.service)" = success
+# LeakSanitizer cannot look at a thread that still hangs in a write, and then says so by the exit status.
+is_no_failure() {
+        [ "$(systemctl show -P Result desktraced.service)" = success ] || log_says 'LeakSanitizer has encountered a fatal'
+}
+ok 'which was no failure' is_no_failure
 ok 'nor was it killed' not log_says 'Killing process'
 ok 'the process has ended' test ! -e "/proc/$stopping"
 kill -KILL $recorder $reader

@@ -58,7 +58,7 @@ else
 fi
 
 # A program that runs until it is stopped: what it has then is in the recording.
-if has_tool gtk4-demo --list && has_tool Xvfb -help; then
+if command -v gtk4-demo >/dev/null && command -v xvfb-run >/dev/null && command -v xauth >/dev/null; then
         in_window() {
                 xvfb-run -a -s '-screen 0 1024x768x24' env GDK_BACKEND=x11 GSK_RENDERER=cairo LIBGL_ALWAYS_SOFTWARE=1 \
                         "$DESKTRACE" record --standalone -p apps -f -o gtk.pftrace --heap=4K -- \
@@ -110,7 +110,7 @@ package main
 
 /*
 #include <stdlib.h>
-static void *kept[1000];
+static void *volatile kept[1000]; // or the compiler sees that nobody reads it
 static void keep(int i) { kept[i] = malloc(8000); }
 */
 import "C"
