@@ -25,11 +25,13 @@
 static_assert(KEPT_OWNER_MAX == BUS_OWNER_NAME_MAX, "all of it is kept");
 static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
-#define KEEPER_DESCRIPTORS_MAX          1024 /* FileDescriptorStoreMax= */
+/* Of FileDescriptorStoreMax=; the rest is for programs' memory. */
+#define KEEPER_DESCRIPTORS_MAX          1024
 #define KEEPER_DESCRIPTORS_PER_USER_MAX 256
-#define KEEPER_STEP_BYTES               (4u << 20) /* copied in a turn of the main loop */
-#define KEEPER_TRIES_MAX                3          /* of processes that have ended soon */
-#define KEEPER_SOUND_NS                 (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
+
+#define KEEPER_STEP_BYTES (4u << 20)                  /* copied in a turn of the main loop */
+#define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
+#define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
 
 typedef struct Kept {
         List link;

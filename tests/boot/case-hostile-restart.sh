@@ -43,7 +43,8 @@ stopping=$(service_pid)
 ok 'the service is stopped' systemctl stop desktraced.service
 # LeakSanitizer cannot look at a thread that still hangs in a write, and then says so by the exit status.
 is_no_failure() {
-        [ "$(systemctl show -P Result desktraced.service)" = success ] || log_says 'LeakSanitizer has encountered a fatal'
+        [ "$(systemctl show -P Result desktraced.service)" = success ] ||
+                log_says 'LeakSanitizer has encountered a fatal error'
 }
 ok 'which was no failure' is_no_failure
 ok 'nor was it killed' not log_says 'Killing process'
