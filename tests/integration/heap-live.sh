@@ -110,6 +110,7 @@ package main
 
 /*
 #include <stdlib.h>
+#include <unistd.h>
 static void *volatile kept[1000]; // or the compiler sees that nobody reads it
 static void keep(int i) { kept[i] = malloc(8000); }
 */
@@ -119,6 +120,7 @@ func main() {
         for i := 0; i < 1000; i++ {
                 C.keep(C.int(i))
         }
+        C.sleep(5) // for a dump: Go ends without the C library
 }
 END
 printf 'package main\n\nfunc main() {}\n' >plain.go
