@@ -56,11 +56,16 @@ for (const until = performance.now() + 20; performance.now() < until;);
 performance.measure("measured by the page", "begun");
 </script>
 HTML
-        "$DESKTRACE" --standalone record -q -f -o "$trace" $source -- timeout 300 firefox-esr --headless \
-                --no-remote --profile "$HOME" --screenshot "$tmp/page.png" "file://$tmp/page.html" >>"$tmp/log" 2>&1
+        measured="$count 'measured by the page' and dur between 20000000 and 10000000000"
+        # A process that ends before Firefox writes its profile is missing there, as this page's is at times.
+        for _ in 1 2 3 4 5 6; do
+                "$DESKTRACE" --standalone record -q -f -o "$trace" $source -- timeout 300 firefox-esr --headless \
+                        --no-remote --profile "$HOME" --screenshot "$tmp/page.png" "file://$tmp/page.html" \
+                        >>"$tmp/log" 2>&1
+                [ "$(asked "$trace" "$measured")" = 0 ] || break
+        done
         ok 'Firefox: it has drawn the page' test -s "$tmp/page.png"
-        gives 'Firefox: what the page has measured is there' '^[1-9]' asked "$trace" \
-                "$count 'measured by the page' and dur between 20000000 and 10000000000"
+        gives 'Firefox: what the page has measured is there' '^[1-9]' asked "$trace" "$measured"
         gives 'Firefox: so are the markers of its own' '^[1-9][0-9]' asked "$trace" \
                 "select count(*) from slice where name in ('RefreshDriverTick', 'Styles', 'Reflow (interruptible)',
                         'Runnable', 'CC', 'GCSlice', 'DOMEvent', 'Awake')"
