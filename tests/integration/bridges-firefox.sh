@@ -70,7 +70,7 @@ HTML
                 "select count(*) from slice where name in ('RefreshDriverTick', 'Styles', 'Reflow (interruptible)',
                         'Runnable', 'CC', 'GCSlice', 'DOMEvent', 'Awake')"
         gives 'Firefox: of several processes' '^[2-9]|^[1-9][0-9]' asked "$trace" \
-                "select count(distinct parent_id) from track where name glob 'Firefox GeckoMain *'"
+                "select count(distinct name) from track where name glob 'Firefox GeckoMain *'"
         gives 'Firefox: none is without an end' '^0$' asked "$trace" 'select count(*) from slice where dur < 0'
 else
         skip_check 'Firefox: what the page has measured is there' 'firefox-esr is not installed'
