@@ -62,7 +62,8 @@ exit 0
 END
 chmod 755 "$root$PROJECT/show"
 ok 'the heap of Chromium is recorded' \
-        as_root build/src/client/desktrace record --standalone -p apps --heap=32K -o heap.pftrace -- ./show
+        as_root env DESKTRACE_PRESET_PATH=data/presets \
+        build/src/client/desktrace record --standalone -p apps --heap=32K -o heap.pftrace -- ./show
 said 'and it shows its page' 'it is shown'
 ok 'inspect reads that, too' as_root sh -c 'build/src/client/desktrace inspect heap.pftrace || [ $? = 6 ]'
 said 'it says what is not seen' 'PartitionAlloc seems to be a part of '
