@@ -15,7 +15,7 @@
 typedef struct KeptProducer {
         List link;
         uint64_t id;
-        uid_t uid;
+        uid_t user; /* whose places it takes */
         uint8_t key[BUS_PRODUCER_KEY_BYTES];
         KeptState state;
         uint64_t revision; /* of what is in there */
@@ -93,12 +93,16 @@ static int kept_write(KeptProducer *kept, const BusProducer *producer) {
         return kept_state_write(&kept->state, &state, NULL, past.data);
 }
 
+static uid_t producer_user(const BusProducer *producer) {
+        return service_user_of(producer->bus->service, producer_identity(producer->producer));
+}
+
 /* The state last: what has one is whole. */
 static int kept_put(KeptProducer *kept, const BusProducer *producer) {
         int r;
 
         memcpy(kept->key, producer->key, sizeof(kept->key));
-        kept->uid = producer_identity(producer->producer)->uid;
+        kept->user = producer_user(producer);
         r = kept_state_new(&kept->state);
         if (r == 0)
                 r = kept_write(kept, producer);
@@ -107,18 +111,17 @@ static int kept_put(KeptProducer *kept, const BusProducer *producer) {
         return r <= 0 ? r : kept_store_put(kept->state.fd, kept->id, KEPT_STORE_PRODUCER, 0);
 }
 
-static bool user_has_room(const KeptProducers *producers, uid_t uid) {
+static bool user_has_room(const KeptProducers *producers, uid_t user) {
         const KeptProducer *kept;
         size_t n = 0;
 
         list_for_each (kept, &producers->kept, link)
-                n += kept->uid == uid;
+                n += kept->user == user;
         return n < KEPT_PRODUCERS_PER_USER_MAX;
 }
 
 static void producers_add(KeptProducers *producers, const BusProducer *producer) {
-        const uid_t uid = producer_identity(producer->producer)->uid;
-        KeptProducer *kept = user_has_room(producers, uid)
+        KeptProducer *kept = user_has_room(producers, producer_user(producer))
                                      ? kept_new(producers, producer_id(producer->producer))
                                      : NULL;
         int r = kept ? kept_put(kept, producer) : -ENOBUFS;
@@ -189,7 +192,7 @@ void kept_producers_add(KeptProducers *producers, uint64_t id, char what, int fd
                 fd_close(fd);
 }
 
-static int kept_read(KeptProducer *kept) {
+static int kept_read(const Service *service, KeptProducer *kept) {
         _cleanup_(freep) uint8_t *bytes = NULL;
         KeptSession state;
         int r;
@@ -206,7 +209,8 @@ static int kept_read(KeptProducer *kept) {
         if (r != 0)
                 return r;
         memcpy(kept->key, state.uuid, sizeof(kept->key));
-        kept->uid = state.uid;
+        kept->user =
+                service_user_of(service, &(Identity){ .uid = state.uid, .pid = (pid_t)state.pid });
         return kept->past.id == kept->id && kept->memory_fd >= 0 ? 0 : -EBADMSG;
 }
 
@@ -236,7 +240,7 @@ void kept_producers_prepare(KeptProducers *producers) {
         KeptProducer *kept;
 
         list_for_each (kept, &producers->kept, link) {
-                int r = kept_read(kept);
+                int r = kept_read(producers->bus->service, kept);
 
                 if (r == 0)
                         r = producers_expect(producers, kept);

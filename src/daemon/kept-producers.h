@@ -12,7 +12,7 @@
 #include "shared/list.h"
 
 #define KEPT_PRODUCERS_MAX          1024 /* two descriptors each; who comes later is not kept */
-#define KEPT_PRODUCERS_PER_USER_MAX 512
+#define KEPT_PRODUCERS_PER_USER_MAX 512  /* of one account */
 
 typedef struct KeptProducers {
         Bus *bus; /* NULL: nobody keeps anything for this process */

@@ -289,7 +289,7 @@ FakeProducer *fixture_connect_producer_with(Fixture *fixture,
                 .doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
         };
         ck_assert_int_ge(producer->doorbell_fd, 0);
-        ck_assert_uint_lt(fixture->n_producers, FAKE_PEERS_MAX);
+        ck_assert_uint_lt(fixture->n_producers, FAKE_PRODUCERS_MAX);
         fixture->producers[fixture->n_producers++] = producer;
         ck_assert_int_eq(producer_new(&producer->producer,
                                       fixture->service,

@@ -27,7 +27,8 @@
 #define MS UINT64_C(1000000)
 #define S  (1000 * MS)
 
-#define FAKE_PEERS_MAX     16
+#define FAKE_PEERS_MAX     16 /* consumers, and producers of most tests */
+#define FAKE_PRODUCERS_MAX 1280
 #define FAKE_INSTANCES_MAX 32
 #define FAKE_MEMORIES_MAX  16
 
@@ -100,7 +101,7 @@ struct Fixture {
         unsigned n_clock_looks;
         bool has_gone;    /* a producer, since the last tick */
         unsigned n_looks; /* whether a producer is suspended */
-        FakeProducer *producers[FAKE_PEERS_MAX];
+        FakeProducer *producers[FAKE_PRODUCERS_MAX];
         size_t n_producers;
         FakeConsumer *consumers[FAKE_PEERS_MAX];
         size_t n_consumers;
