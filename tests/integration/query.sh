@@ -46,8 +46,9 @@ else
         echo '# the kernel cannot be recorded here: only programs'
 fi
 
-# A thread that the kernel gives free while it is kept from the CPU at its very end, which no load brings about for sure
-PYTHONPATH=${tables%/*} python3 -B - freed.pftrace <<'END'
+# A thread that the kernel gives free while it is kept from the CPU at its very end, one whose process it gives free
+# then, and one that is on the CPU, which no load brings about for sure
+PYTHONPATH=${tables%/*} python3 -B - freed.pftrace with-process.pftrace running.pftrace <<'END'
 import sys
 
 from perfetto_wire import field, message, packet, varint
@@ -65,14 +66,21 @@ switches = message(
     (5, b"five"), (5, b"seven"),
     (6, packed(0, 1, 0, 1)),
 )
-free = message((1, 1035), (2, 5), (240, message((2, 7))))
 kernel = message((1, message((1, "Linux"), (3, "6.12.0"))))  # by which the numbers of states go
-with open(sys.argv[1], "wb") as file:
-    file.write(packet(field(45, kernel)))
-    file.write(packet(field(8, 1000), field(1, message((1, 0), (4, switches), (2, free)))))
+tree = message((1, message((1, 9), (2, 1), (3, "nine"))), (2, message((1, 7), (3, 9))))
+for path, tid in zip(sys.argv[1:], (7, 9, 5)):
+    free = message((1, 1035), (2, 5), (240, message((2, tid))))
+    with open(path, "wb") as file:
+        file.write(packet(field(45, kernel)))
+        file.write(packet(field(8, 900), field(2, tree)))
+        file.write(packet(field(8, 1000), field(1, message((1, 0), (4, switches), (2, free)))))
 END
 ok 'what a thread does after its end is of nobody else' python3 "$tables" "$DESKTRACE" freed.pftrace
 ok 'and it stays as it was' says 1030 freed.pftrace \
+        "SELECT ts FROM thread_state WHERE state = 'R+' AND dur = -1"
+ok 'nor what a thread does after the end of its process' python3 "$tables" "$DESKTRACE" with-process.pftrace
+ok 'nor what it does after its end, except to leave its CPU' python3 "$tables" "$DESKTRACE" running.pftrace
+ok 'and that stays as it was, too' says 1030 with-process.pftrace \
         "SELECT ts FROM thread_state WHERE state = 'R+' AND dur = -1"
 
 # What a statement reads beside what it shows: everything.

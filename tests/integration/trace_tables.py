@@ -18,6 +18,8 @@ import sys
 from trace_file import fields, message, packed, packets
 
 CLEARED, STATE_NEEDED = 1, 2
+CLONE_THREAD = 0x10000
+NO_CPU = -1
 END_STATES = {0: "R", 1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I", 256: "R+"}
 QUERIES = {
     "sched": "SELECT s.ts, s.dur, s.cpu, t.tid, s.end_state, s.priority FROM sched s JOIN thread t USING (utid)",
@@ -38,6 +40,57 @@ class Sequence:
     def __init__(self):
         self.names = {1: {}, 2: {}}
         self.track, self.clock, self.is_valid, self.clocks = 0, 6, False, {}
+
+
+class Process:
+    def __init__(self, pid=None):
+        self.pid, self.threads = pid, set()
+
+
+class Thread:
+    def __init__(self, tid, process=None):
+        self.tid, self.row = tid, None  # the row of its last state
+        self.join(process or Process())
+
+    def join(self, process):
+        self.process = process
+        process.threads.add(self)
+
+
+class Threads:
+    """Those that live, by their number. What pid a process has may be told later than that threads are of it."""
+
+    def __init__(self):
+        self.living = {}
+
+    def get(self, tid):
+        return self.living.get(tid) or self.add(tid)
+
+    def add(self, tid, process=None):
+        self.living[tid] = Thread(tid, process)
+        return self.living[tid]
+
+    def start(self, tid, source, is_thread):
+        """A thread of the same process as `source`, or the first one of its own process."""
+        if not is_thread:
+            self.end(tid)
+        return self.add(tid, self.get(source).process if is_thread else Process(tid))
+
+    def learn(self, tid, pid):
+        """A thread is of a process."""
+        process, known = self.get(pid).process, self.get(tid).process
+        process.pid = pid
+        if known is not process and known.pid is None:
+            for thread in known.threads:
+                thread.join(process)
+
+    def end(self, tid):
+        """All threads end with the main one, as the kernel may give free another one only later."""
+        process = self.get(tid).process
+        for thread in list(process.threads) if process.pid == tid else [self.get(tid)]:
+            process.threads.discard(thread)
+            if self.living.get(thread.tid) is thread:
+                del self.living[thread.tid]
 
 
 class Tables:
@@ -71,6 +124,7 @@ class Tables:
         now = self.time(sequence, packet)
         if flags & STATE_NEEDED and not sequence.is_valid:
             return
+        self.processes(now or 0, packet)
         if 1 in packet:
             self.bundle(message(packet[1][0]))
         if 11 in packet and now is not None:
@@ -95,6 +149,20 @@ class Tables:
                 state[0] = value
         return value
 
+    def processes(self, now, packet):
+        """What packets say about which process a thread is of."""
+        tree = message(packet.get(2, [b""])[0])
+        threads = [(ids[1][0], ids[3][0]) for ids in map(message, tree.get(2, [])) if 1 in ids and 3 in ids]
+        track = message(packet.get(60, [b""])[0])
+        for ids in map(message, track.get(4, [])):
+            threads.append((ids.get(2, [0])[0], ids.get(1, [0])[0]))
+        for parts in (tree.get(1, []), packet.get(43, []), track.get(3, [])):
+            threads += [(ids.get(1, [0])[0],) * 2 for ids in map(message, parts)]
+        for stats in map(message, packet.get(9, [])):
+            threads += [(ids.get(1, [0])[0],) * 2 for ids in map(message, stats.get(1, []))]
+        for tid, pid in threads:
+            self.add(now, NO_CPU, "process", tid, pid)
+
     def bundle(self, bundle):
         cpu = bundle.get(1, [0])[0]
         for compact in map(message, bundle.get(4, [])):
@@ -111,7 +179,8 @@ class Tables:
             event = message(event)
             if 235 in event:
                 task = message(event[235][0])
-                self.add(event[1][0], cpu, "new", event[2][0], task[1][0])
+                is_thread = task.get(3, [0])[0] & CLONE_THREAD != 0
+                self.add(event[1][0], cpu, "new", task[1][0], event[2][0], is_thread)
             if 240 in event:
                 self.add(event[1][0], cpu, "free", message(event[240][0])[2][0])
 
@@ -135,43 +204,44 @@ class Tables:
                 del queues[cpu]
 
     def scheduling(self):
-        running, open_slice, last = {}, {}, {}
+        running, open_slice, threads = {}, {}, Threads()
         # Of one CPU and time, switches come before wakings, as they do in a bundle.
         for now, cpu, _, what, *rest in self.in_order():
             if what == "switch":
-                self.switch(running, open_slice, last, now, cpu, *rest)
+                self.switch(running, open_slice, now, cpu, rest[0], threads.get(rest[1]), rest[2])
             elif what == "waking" and cpu in running:
-                tid, flags = rest
-                if last.get(tid, [0, 0, 0, "S"])[3] not in ("R", "Running"):
-                    self.change(last, now, tid, "R", None, running[cpu], int(flags & 0x18 != 0))
+                thread = threads.get(rest[0])
+                if not thread.row or thread.row[3] not in ("R", "Running"):
+                    self.change(now, thread, "R", None, running[cpu].tid, int(rest[1] & 0x18 != 0))
             elif what == "new":
-                self.change(last, now, rest[1], "R", None, rest[0], 0, is_new=True)
+                self.change(now, threads.start(*rest), "R", None, rest[1], 0)
+            elif what == "process":
+                threads.learn(*rest)
             elif what == "free":
                 # A thread is given free before it is done, if it is kept from the CPU at its end; what it does then
-                # is nobody's.
-                last.pop(rest[0], None)
+                # is nobody's, except that the CPU which it is on leaves it.
+                threads.end(rest[0])
 
-    def switch(self, running, open_slice, last, now, cpu, state, tid, priority):
+    def switch(self, running, open_slice, now, cpu, state, thread, priority):
         before = running.get(cpu)
-        running[cpu] = tid
+        running[cpu] = thread
         if before is None:
             return
         state = END_STATES[state]
         if cpu in open_slice:
             open_slice[cpu][1], open_slice[cpu][4] = now - open_slice[cpu][0], state
-        open_slice[cpu] = [now, -1, cpu, tid, None, priority]
+        open_slice[cpu] = [now, -1, cpu, thread.tid, None, priority]
         self.rows["sched"].append(open_slice[cpu])
-        known = last.get(before)
-        self.change(last, now, before, state, None, None, None, is_lost=known and known[3] != "Running")
-        self.change(last, now, tid, "Running", cpu, None, None)
+        self.change(now, before, state, None, None, None, is_lost=before.row and before.row[3] != "Running")
+        self.change(now, thread, "Running", cpu, None, None)
 
-    def change(self, last, now, tid, state, cpu, waker, irq, is_lost=False, is_new=False):
-        if tid == 0:
+    def change(self, now, thread, state, cpu, waker, irq, is_lost=False):
+        if thread.tid == 0:
             return
-        if tid in last and not is_lost and not is_new:
-            last[tid][1] = now - last[tid][0]
-        last[tid] = [now, -1, tid, state, cpu, waker, irq]
-        self.rows["states"].append(last[tid])
+        if thread.row and not is_lost:
+            thread.row[1] = now - thread.row[0]
+        thread.row = [now, -1, thread.tid, state, cpu, waker, irq]
+        self.rows["states"].append(thread.row)
 
     # Track events
 
