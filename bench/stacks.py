@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/integration"))
+import trace_file  # noqa: E402 (of the tests)
+
 ENDS = re.compile(r"^\s+[0-9a-f]+ (_start|__libc_start\S*|__clone3?|clone3?|start_thread|ret_from_fork\S*|_dl_\S+)\b")
 
 
@@ -33,6 +36,16 @@ def run(command, **options):
     return cpu_s() - before, time.monotonic() - begun, done
 
 
+def started_ns(trace):
+    """When the session was started, by its own account (TracingServiceEvent.tracing_started)."""
+    with open(trace, "rb") as file:
+        data = file.read()
+    for packet in map(trace_file.message, trace_file.packets(data)):
+        if any(2 in trace_file.message(event) for event in packet.get(69, [])):
+            return packet[8][0]
+    return 0
+
+
 def ours(root, folder, seconds):
     desktrace, trace = f"{root}/src/client/desktrace", f"{folder}/ours.pftrace"
     config = f"{folder}/stacks.pbtxt"
@@ -48,13 +61,14 @@ def ours(root, folder, seconds):
     report = json.loads(run([desktrace, "inspect", "--json=short", trace])[2].stdout)["stacks"]
     names = run([desktrace, "symbolize", trace])
     sql = """SELECT (SELECT sum(value) FROM stats WHERE name = 'perf_cpu_lost_records'), sum(ts > start + 1e9),
-        sum(ts > start + 1e9 AND unwind_error IS NULL)
+        sum(ts > start + 1e9 AND unwind_error IS NULL), min(ts)
         FROM perf_sample, (SELECT min(ts) AS start FROM perf_sample)"""
     row = run([desktrace, "query", "--csv", "--no-legend", trace, sql])[2].stdout.strip().split(",")
-    lost, n_late, n_late_complete = (int(float(value or 0)) for value in row[:3])
+    lost, n_late, n_late_complete, first_ns = (int(float(value or 0)) for value in row[:4])
     return {
         "samples": report["samples"], "complete": f"{100 * report['complete'] / max(report['samples'], 1):.1f} %",
         "complete behind the first second": f"{100 * n_late_complete / max(n_late, 1):.1f} %", "lost": lost,
+        "first sample": f"{(first_ns - started_ns(trace)) / 1e6:.1f} ms",
         "bytes a sample": round(n_bytes / max(report["samples"], 1)),
         "CPU while recording": f"{100 * cpu / seconds:.1f} %",
         "names: CPU, time": f"{names[0]:.2f} s, {names[1]:.2f} s",

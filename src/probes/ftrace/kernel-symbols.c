@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "host/packet-writer.h"
 #include "host/probe.h"
@@ -118,12 +119,19 @@ static size_t count_modules(void) {
  * Reading
  */
 
+/* The thread that reads rings may have precedence over other programs, which this one has inherited. Names can wait. */
+static void give_way(void) {
+        if (getpriority(PRIO_PROCESS, 0) < 0)
+                (void)setpriority(PRIO_PROCESS, 0, 0);
+}
+
 static void *load_run(void *userdata) {
         SymbolLoad *load = userdata;
         SymbolTable *table = NULL;
         char *text;
         int r;
 
+        give_way();
         r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
         if (r == 0)
                 r = table_new(&table, text);
@@ -180,6 +188,10 @@ static bool load_is_done(const SymbolLoad *load) {
         return atomic_load_explicit(&load->is_done, memory_order_acquire);
 }
 
+bool kernel_symbols_are_read(const KernelSymbols *symbols) {
+        return symbols->table || !symbols->load || load_is_done(symbols->load);
+}
+
 static void symbols_read_again(KernelSymbols *symbols) {
         symbols->misses = false;
         if (symbols->load || !symbols->table ||
@@ -191,8 +203,8 @@ static void symbols_read_again(KernelSymbols *symbols) {
                 symbols->table->read_ns = probe_now_ns(); /* as good as new */
 }
 
-/* Whether kallsyms has addresses for us. Its first ones may rightly be zero: those of each CPU's own data. */
-static int check_visible(void) {
+/* The first addresses may rightly be zero: those of each CPU's own data. */
+int kernel_symbols_check(void) {
         char text[4096], *line, *state = NULL;
         FILE *file = fopen("/proc/kallsyms", "re");
         int r = -ENODATA;
@@ -230,7 +242,7 @@ int kernel_symbols_load(KernelSymbols **ret) {
         _cleanup_(kernel_symbols_freep) KernelSymbols *symbols = NULL;
         int r;
 
-        r = check_visible();
+        r = kernel_symbols_check();
         if (r < 0)
                 return r;
         symbols = calloc(1, sizeof(*symbols));

@@ -62,11 +62,16 @@ typedef struct KernelSymbols {
 
 /* Takes ownership of the text, and changes it. 0; -ENODATA if the kernel hides the addresses; -ENOMEM. */
 int kernel_symbols_new(KernelSymbols **ret, char *text);
+/* Whether kallsyms has addresses for us: 0; -ENODATA when the kernel hides them; another negative errno. */
+int kernel_symbols_check(void);
 /* Begins to read kallsyms, or shares what another recording has. 0; -ENODATA when the kernel hides the addresses;
  * another negative errno. */
 int kernel_symbols_load(KernelSymbols **ret);
 KernelSymbols *kernel_symbols_free(KernelSymbols *symbols);
 DEFINE_CLEANUP(KernelSymbols *, kernel_symbols_free)
+
+/* False: the first address would wait for them. */
+bool kernel_symbols_are_read(const KernelSymbols *symbols);
 
 /* How many there are; 0 while they are being read. */
 static inline size_t kernel_symbols_count(const KernelSymbols *symbols) {

@@ -133,6 +133,7 @@ void perf_code_request(PerfCode *code, PerfFile *file, pid_t pid, const Mapping 
                 load->start = mapping->start;
                 load->end = mapping->end;
                 load->userdata = file;
+                load->is_urgent = true;
                 load->path = strdup(file->path);
         }
         if (load && load->path && loader_submit(code->loader, load)) {

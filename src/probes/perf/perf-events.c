@@ -403,6 +403,14 @@ PerfRing *perf_events_oldest(PerfEvents *events) {
         return oldest;
 }
 
+unsigned perf_events_fill(const PerfEvents *events) {
+        unsigned fullest = 0;
+
+        for (size_t i = 0; i < events->n_rings; i++)
+                fullest = MAX(fullest, perf_ring_fill(&events->rings[i]));
+        return fullest;
+}
+
 void perf_events_end(PerfEvents *events) {
         for (size_t i = 0; i < events->n_rings; i++)
                 perf_ring_end(&events->rings[i]);

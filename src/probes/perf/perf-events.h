@@ -56,6 +56,8 @@ void perf_events_begin(PerfEvents *events);
 PerfRing *perf_events_oldest(PerfEvents *events);
 void perf_events_end(PerfEvents *events);
 
+/* How full the fullest ring is, in percent. */
+unsigned perf_events_fill(const PerfEvents *events);
 /* Whether it is still to be read that this number becomes another program or process, or that something was lost that
  * could have said so. */
 bool perf_events_foresee_change(const PerfEvents *events, pid_t pid);

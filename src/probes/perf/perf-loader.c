@@ -24,7 +24,8 @@ struct Loader {
         pthread_mutex_t lock;
         pthread_cond_t queued;
         pthread_cond_t done;
-        List waiting; /* Load.loads */
+        List urgent; /* Load.loads */
+        List waiting;
         List running;
         List finished;
         unsigned n_threads;
@@ -77,6 +78,7 @@ static void loader_unref(Loader *loader) {
         pthread_mutex_unlock(&loader->lock);
         if (!is_last)
                 return;
+        free_all(&loader->urgent);
         free_all(&loader->waiting);
         free_all(&loader->finished);
         pthread_cond_destroy(&loader->queued);
@@ -85,15 +87,21 @@ static void loader_unref(Loader *loader) {
         free(loader);
 }
 
+/* With the lock. */
+static bool has_waiting(const Loader *loader) {
+        return !list_is_empty(&loader->urgent) || !list_is_empty(&loader->waiting);
+}
+
 /* With the lock. NULL: no more will come. */
 static Load *next_load(Loader *loader) {
         Load *load;
 
-        while (list_is_empty(&loader->waiting) && !loader->is_closing)
+        while (!has_waiting(loader) && !loader->is_closing)
                 pthread_cond_wait(&loader->queued, &loader->lock);
         if (loader->is_closing)
                 return NULL;
-        load = list_first(&loader->waiting, Load, loads);
+        load = list_first(&loader->urgent, Load, loads)
+                       ?: list_first(&loader->waiting, Load, loads);
         list_unlink(&load->loads);
         list_append(&loader->running, &load->loads);
         load->begun_ns = loader_now_ns();
@@ -157,6 +165,7 @@ int loader_new(Loader **ret, const ProbeOwner *owner) {
         loader->has_owner = owner;
         if (owner)
                 loader->owner = *owner;
+        list_init(&loader->urgent);
         list_init(&loader->waiting);
         list_init(&loader->running);
         list_init(&loader->finished);
@@ -204,11 +213,25 @@ bool loader_submit(Loader *loader, Load *load) {
         if (is_stuck(loader))
                 can_run = loader->n_threads < LOADER_THREADS_MAX && start_thread(loader) == 0;
         if (can_run) {
-                list_append(&loader->waiting, &load->loads);
+                list_append(load->is_urgent ? &loader->urgent : &loader->waiting, &load->loads);
                 pthread_cond_signal(&loader->queued);
         }
         pthread_mutex_unlock(&loader->lock);
         return can_run;
+}
+
+void loader_hurry(Loader *loader, pid_t pid) {
+        List *at, *next;
+
+        pthread_mutex_lock(&loader->lock);
+        for (at = loader->waiting.next; at != &loader->waiting; at = next) {
+                next = at->next;
+                if (list_entry(at, Load, loads)->pid == pid) {
+                        list_unlink(at);
+                        list_append(&loader->urgent, at);
+                }
+        }
+        pthread_mutex_unlock(&loader->lock);
 }
 
 Load *loader_take(Loader *loader) {
@@ -224,7 +247,7 @@ Load *loader_take(Loader *loader) {
 
 /* With the lock. */
 static bool is_busy(const Loader *loader) {
-        return !list_is_empty(&loader->waiting) || !list_is_empty(&loader->running);
+        return has_waiting(loader) || !list_is_empty(&loader->running);
 }
 
 bool loader_is_busy(Loader *loader) {

@@ -41,6 +41,7 @@ typedef struct Load {
         LoadKind kind;
         pid_t pid; /* a process that has it mapped, or the process */
         void *userdata;
+        bool is_urgent;    /* a sample waits for it: it comes before all that are not */
         uint64_t begun_ns; /* under the lock */
         uint32_t program;  /* of the process, which may have become another one since */
         /* LOAD_FILE */
@@ -72,6 +73,8 @@ Load *load_free(Load *load);
 
 /* Takes the load. False where nothing more is read; then the load is still the caller's. */
 bool loader_submit(Loader *loader, Load *load);
+/* What was submitted for this process, and still waits, has become urgent. */
+void loader_hurry(Loader *loader, pid_t pid);
 /* One that is done, to be freed by the caller; NULL: none. */
 Load *loader_take(Loader *loader);
 /* Whether some are still to be done. */

@@ -16,7 +16,7 @@
 
 #define SCAN_WAIT_NS      (500 * PROBE_NS_PER_MS) /* for /proc, before the first samples are looked at */
 #define SCAN_PERIOD_NS    (2 * PROBE_NS_PER_MS)
-#define SCAN_FILL_PERCENT 40u
+#define SCAN_FILL_PERCENT 20u
 #define NICE              (-10)
 
 typedef struct PerfProbe {
@@ -70,21 +70,28 @@ static void perf_freep(PerfProbe **perf) {
 }
 
 /* Without names a kernel frame says nothing. */
-static KernelSymbols *load_kernel(PerfProbe *perf, ProbeNotes *notes) {
-        KernelSymbols *kernel = NULL;
+static void check_kernel(PerfProbe *perf, ProbeNotes *notes) {
+        const int r = perf->settings.wants_kernel_frames ? kernel_symbols_check() : 0;
+
+        if (r == 0)
+                return;
+        perf->settings.wants_kernel_frames = false;
+        probe_note(notes,
+                   "no frames of the kernel, because /proc/kallsyms cannot be read (%s): "
+                   "the probes need CAP_SYSLOG",
+                   strerror(-r));
+}
+
+/* The names are not needed before samples are written. Reading them takes a processor and the lock of our memory, for
+ * which the rings of events would have to wait. */
+static void read_kernel(PerfProbe *perf) {
         int r;
 
         if (!perf->settings.wants_kernel_frames)
-                return NULL;
-        r = kernel_symbols_load(&kernel);
-        if (r < 0) {
-                perf->settings.wants_kernel_frames = false;
-                probe_note(notes,
-                           "no frames of the kernel, because /proc/kallsyms cannot be read (%s): "
-                           "the probes need CAP_SYSLOG",
-                           strerror(-r));
-        }
-        return kernel;
+                return;
+        r = perf_kernel_read(&perf->sampler.kernel);
+        if (r < 0)
+                log_warning("frames of the kernel have no names: %s", strerror(-r));
 }
 
 static int attach(PerfProbe *perf, ProbeNotes *notes, char **ret_error) {
@@ -120,7 +127,6 @@ static int limit_settings(PerfProbe *perf, const ProbeSetup *setup, Whose whose,
 
 static int setup(void **ret, const ProbeSetup *setup, Whose whose, char **ret_error) {
         _cleanup_(perf_freep) PerfProbe *perf = calloc(1, sizeof(*perf));
-        KernelSymbols *kernel;
         bool uses_clock = false;
         int r;
 
@@ -133,8 +139,8 @@ static int setup(void **ret, const ProbeSetup *setup, Whose whose, char **ret_er
         if (r != 0)
                 return r;
         hurry(perf);
-        kernel = load_kernel(perf, setup->notes);
-        r = perf_sampler_init(&perf->sampler, &perf->settings, kernel, setup->sink);
+        check_kernel(perf, setup->notes);
+        r = perf_sampler_init(&perf->sampler, &perf->settings, setup->sink);
         perf->has_sampler = true;
         if (r < 0)
                 return r;
@@ -149,7 +155,7 @@ static int setup(void **ret, const ProbeSetup *setup, Whose whose, char **ret_er
                            "often have none: samples are taken by time, %" PRIu64 " a second",
                            perf->settings.interval);
         }
-        perf->sampler.events = perf->settings.has_owner ? &perf->events : NULL;
+        perf->sampler.events = &perf->events;
         r = whose == WHOSE_OWN ? attach(perf, setup->notes, ret_error) : 0;
         if (r != 0)
                 return r;
@@ -180,6 +186,7 @@ static int perf_start(void *userdata, char **ret_error) {
                 return r;
         perf_own_enable(&perf->own);
         perf->recording = true;
+        read_kernel(perf);
         /* After that: what is started meanwhile is in the records. */
         if (perf->settings.wants_user_frames)
                 (void)perf_processes_scan(&perf->sampler.processes);
@@ -239,21 +246,13 @@ static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
                 set_interval(perf, interval);
 }
 
-static unsigned fullest_ring(const PerfEvents *events) {
-        unsigned fullest = 0;
-
-        for (size_t i = 0; i < events->n_rings; i++)
-                fullest = MAX(fullest, perf_ring_fill(&events->rings[i]));
-        return fullest;
-}
-
 /* Until /proc is read, samples stay in the rings, unless it takes too long. */
 static bool is_scanning(PerfProbe *perf, uint64_t now_ns) {
         if (perf->is_scanned)
                 return false;
         perf->is_scanned = !perf_sampler_collect(&perf->sampler) ||
                            now_ns - perf->started_ns > SCAN_WAIT_NS ||
-                           fullest_ring(&perf->events) > SCAN_FILL_PERCENT;
+                           perf_events_fill(&perf->events) > SCAN_FILL_PERCENT;
         return !perf->is_scanned;
 }
 
@@ -281,6 +280,7 @@ static void drain_all(PerfProbe *perf) {
 
         drain(perf);
         perf_sampler_cut(&perf->sampler, now_ns);
+        perf_sampler_settle(&perf->sampler);
 }
 
 static void perf_flush(void *userdata, uint64_t now_ns) {

@@ -103,15 +103,22 @@ static void process_remove(PerfProcesses *processes, pid_t pid) {
  * /proc
  */
 
-static void process_ask(PerfProcesses *processes, PerfProcess *process) {
+static void process_ask(PerfProcesses *processes, PerfProcess *process, bool is_urgent) {
         Load *load;
 
-        if (process->is_asked)
+        if (process->is_asked) {
+                if (is_urgent && !process->is_urgent)
+                        loader_hurry(processes->code->loader, process->pid);
+                process->is_urgent |= is_urgent;
                 return;
+        }
         process->is_asked = true;
+        process->is_urgent = is_urgent;
         load = load_new(LOAD_PROCESS, process->pid);
-        if (load)
+        if (load) {
                 load->program = process->program;
+                load->is_urgent = is_urgent;
+        }
         if (load && !loader_submit(processes->code->loader, load))
                 load_free(load);
 }
@@ -120,7 +127,7 @@ static void doubt(PerfProcess *process) {
         process->is_checked = process->is_readable = process->is_asked = false;
 }
 
-PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
+static PerfProcess *process_look_up(PerfProcesses *processes, pid_t pid, bool is_urgent) {
         PerfProcess *process = process_get(processes, pid);
 
         if (process && process->is_checked && loader_now_ns() - process->checked_ns > PERF_CHECK_NS)
@@ -128,8 +135,12 @@ PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
         if (process &&
             (!perf_process_is_settled(processes, process) ||
              perf_scope_needs_command(processes->scope) || perf_scope_needs_unit(processes->scope)))
-                process_ask(processes, process);
+                process_ask(processes, process, is_urgent);
         return process;
+}
+
+PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
+        return process_look_up(processes, pid, true);
 }
 
 int perf_processes_scan(PerfProcesses *processes) {
@@ -140,7 +151,7 @@ int perf_processes_scan(PerfProcesses *processes) {
                 return -errno;
         while ((entry = readdir(directory)))
                 if (isdigit((unsigned char)entry->d_name[0]))
-                        (void)perf_processes_get(processes, atoi(entry->d_name));
+                        (void)process_look_up(processes, atoi(entry->d_name), false);
         closedir(directory);
         return 0;
 }
@@ -198,6 +209,7 @@ static void ask_for_jit(PerfProcesses *processes, PerfProcess *process, uint64_t
         if (!load)
                 return;
         load->program = process->program;
+        load->is_urgent = true;
         process->is_jit_loading = loader_submit(processes->code->loader, load);
         if (!process->is_jit_loading)
                 load_free(load);
@@ -261,7 +273,7 @@ static void follow_map(PerfProcesses *processes, const void *record, size_t n_by
         if (perf_map_parse(&map, record, n_bytes) || map.pid <= 0 ||
             map.n_bytes > UINT64_MAX - map.start)
                 return;
-        process = perf_processes_get(processes, map.pid);
+        process = process_look_up(processes, map.pid, false);
         if (process)
                 process_map(processes,
                             process,

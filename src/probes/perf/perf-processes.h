@@ -26,6 +26,7 @@ typedef struct PerfProcess {
         pid_t pid;
         AddressSpace space;
         bool is_asked;    /* /proc was asked for it */
+        bool is_urgent;   /* and a sample waits for the answer */
         bool is_known;    /* since its fork or exec, or from /proc */
         bool is_checked;  /* whether the owner may read it */
         bool is_readable; /* and so it may be shown */
@@ -59,7 +60,7 @@ void perf_processes_deinit(PerfProcesses *processes);
 /* Asks /proc for all that there are: 0 or a negative errno. */
 int perf_processes_scan(PerfProcesses *processes);
 
-/* NULL: there is no room. One that is new is asked for. */
+/* The process of a sample. NULL: there is no room. One that is new is asked for, before those that have no sample. */
 PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid);
 /* /proc has answered. */
 void perf_processes_take(PerfProcesses *processes, Load *load);

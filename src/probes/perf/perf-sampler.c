@@ -20,25 +20,22 @@ static StackModule own_module(uint32_t id, const char *path) {
         return (StackModule){ .id = id, .path = path };
 }
 
-int perf_sampler_init(PerfSampler *sampler,
-                      const PerfSettings *settings,
-                      KernelSymbols *kernel,
-                      PacketSink *sink) {
+int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, PacketSink *sink) {
         int r;
 
         *sampler = (PerfSampler){
                 .settings = settings,
-                .kernel = kernel,
                 .layout = {
                         .has_chain = settings->wants_kernel_frames || settings->kernel_walks,
                         .has_stack = settings->wants_user_frames && !settings->kernel_walks,
                 },
-                /* By this word viewers know the kernel's frames. */
-                .kernel_module = own_module(MODULE_KERNEL, "kernel"),
                 .jit_module = own_module(MODULE_JIT, "[jit]"),
                 .unknown_module = own_module(MODULE_UNKNOWN, "[unknown]"),
                 .cut_module = own_module(MODULE_CUT, "[truncated]"),
         };
+        /* By this word viewers know the kernel's frames. */
+        perf_kernel_init(&sampler->kernel, own_module(MODULE_KERNEL, "kernel"));
+        perf_held_init(&sampler->held);
         r = perf_writer_init(&sampler->writer, settings, sink);
         if (r >= 0)
                 r = unwinder_new(&sampler->unwinder, EM_X86_64);
@@ -58,9 +55,10 @@ void perf_sampler_deinit(PerfSampler *sampler) {
         perf_processes_deinit(&sampler->processes);
         perf_code_deinit(&sampler->code);
         perf_sleepers_deinit(&sampler->sleepers);
+        perf_held_deinit(&sampler->held);
         perf_writer_deinit(&sampler->writer);
         unwinder_free(sampler->unwinder);
-        kernel_symbols_free(sampler->kernel);
+        perf_kernel_deinit(&sampler->kernel);
 }
 
 /*
@@ -84,6 +82,19 @@ bool perf_sampler_collect(PerfSampler *sampler) {
         return loader_is_busy(sampler->code.loader);
 }
 
+/* Whether what is being read is worth waiting for: there is time, and rings have room for what is sampled meanwhile. A
+ * stack that is not complete is better than many that are lost. */
+static bool may_wait(const PerfSampler *sampler) {
+        return loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns &&
+               (!sampler->events || perf_events_fill(sampler->events) <= PERF_WAIT_FILL_PERCENT);
+}
+
+static void wait_for_load(PerfSampler *sampler) {
+        loader_wait(sampler->code.loader,
+                    MIN(sampler->wait_until_ns, loader_now_ns() + PERF_WAIT_STEP_NS));
+        take_loads(sampler);
+}
+
 static const Mapping *find_mapping(const AddressSpace *space, const CodeFile *file) {
         for (size_t i = 0; i < space->n_mappings; i++)
                 if (space->mappings[i].file == file)
@@ -99,11 +110,8 @@ static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile
         if (!mapping)
                 return false;
         perf_code_request(&sampler->code, perf_file_of(code), process->pid, mapping);
-        while (code->state == CODE_UNREAD && loader_is_busy(sampler->code.loader) &&
-               loader_now_ns() < sampler->wait_until_ns) {
-                loader_wait(sampler->code.loader, sampler->wait_until_ns);
-                take_loads(sampler);
-        }
+        while (code->state == CODE_UNREAD && may_wait(sampler))
+                wait_for_load(sampler);
         take_loads(sampler);
         return code->state != CODE_UNREAD;
 }
@@ -112,12 +120,10 @@ static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile
 static void wait_for_process(PerfSampler *sampler, PerfProcess *process) {
         if (perf_process_is_settled(&sampler->processes, process))
                 return;
-        while (!perf_process_is_settled(&sampler->processes, process) &&
-               loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns) {
-                loader_wait(sampler->code.loader, sampler->wait_until_ns);
-                take_loads(sampler);
-        }
-        if (sampler->events && perf_events_foresee_change(sampler->events, process->pid))
+        while (!perf_process_is_settled(&sampler->processes, process) && may_wait(sampler))
+                wait_for_load(sampler);
+        if (sampler->settings->has_owner && sampler->events &&
+            perf_events_foresee_change(sampler->events, process->pid))
                 perf_process_hide(process);
 }
 
@@ -125,30 +131,13 @@ static void wait_for_process(PerfSampler *sampler, PerfProcess *process) {
  * Frames
  */
 
-static void add_kernel_frame(PerfSampler *sampler, uint64_t address) {
-        const KernelSymbol *symbol =
-                sampler->kernel ? kernel_symbols_find(sampler->kernel, address) : NULL;
-
-        /* Never the address: it would tell where the kernel is. */
-        if (symbol)
-                stack_table_add_named(&sampler->writer.stacks,
-                                      &sampler->kernel_module,
-                                      symbol->address,
-                                      symbol->name);
-        else
-                stack_table_add_named(
-                        &sampler->writer.stacks, &sampler->kernel_module, 0, "[unknown]");
-}
-
 /* The first names of a process are waited for as its mappings are; those that come later are for later samples. */
 static const JitName *find_jit_name(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
         const JitName *name =
                 perf_processes_jit(&sampler->processes, process, address, loader_now_ns());
 
-        while (!name && !process->jit && process->is_jit_loading &&
-               loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns) {
-                loader_wait(sampler->code.loader, sampler->wait_until_ns);
-                take_loads(sampler);
+        while (!name && !process->jit && process->is_jit_loading && may_wait(sampler)) {
+                wait_for_load(sampler);
                 name = process->jit ? jit_names_find(process->jit, address) : NULL;
         }
         return name;
@@ -214,7 +203,8 @@ static UnwindError add_chain(PerfSampler *sampler, const PerfSample *sample, Per
                         continue;
                 }
                 if (context == (uint64_t)PERF_CONTEXT_KERNEL)
-                        add_kernel_frame(sampler, word - !is_first);
+                        stack_table_add(
+                                &sampler->writer.stacks, &sampler->kernel.module, word - !is_first);
                 else if (context == (uint64_t)PERF_CONTEXT_USER)
                         error = add_chained(sampler, process, word - !is_first);
                 is_first = false;
@@ -273,41 +263,17 @@ static bool is_code(const PerfProcess *process, uint64_t pc) {
         return address_space_find(&process->space, pc);
 }
 
-static bool is_among(const char *name, const char *const names[], size_t n_names) {
-        const size_t n = strcspn(name, "."); /* what a compiler has added */
-
-        for (size_t i = 0; i < n_names; i++)
-                if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0)
-                        return true;
-        return false;
-}
-
-/* A thread that becomes another program, or ends, has given up its memory: there is no stack but the kernel's. */
-static bool is_without_stack(const PerfSampler *sampler, const PerfSample *sample) {
-        static const char *const ends[] = { "begin_new_exec", "bprm_execve", "do_exit" };
-
-        if (sample->n_stack > 0 || sample->mode != PERF_RECORD_MISC_KERNEL)
-                return false;
-        if (sampler->settings->has_owner)
-                return true;
-        if (!sampler->kernel)
-                return false;
-        for (size_t i = 0; i < sample->n_chain; i++) {
-                const uint64_t word = perf_word(sample->chain, i);
-                const KernelSymbol *symbol =
-                        is_marker(word) ? NULL : kernel_symbols_find(sampler->kernel, word - 1);
-
-                if (symbol && is_among(symbol->name, ends, ARRAY_SIZE(ends)))
-                        return true;
-        }
-        return false;
+/* A thread that becomes another program, or ends, has given up its memory: there is no stack but the kernel's. The
+ * kernel's functions say whether it is such a thread. */
+static bool is_bare(const PerfSample *sample) {
+        return sample->n_stack == 0 && sample->mode == PERF_RECORD_MISC_KERNEL;
 }
 
 static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         const Unwinder *unwinder = sampler->unwinder;
         UnwindEnd end;
 
-        if (is_without_stack(sampler, sample))
+        if (is_bare(sample) && sampler->settings->has_owner)
                 return UNWIND_ERROR_NONE;
         if (sample->abi ==
             PERF_SAMPLE_REGS_ABI_NONE) /* the kernel's own thread, or one that ends */
@@ -320,7 +286,7 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
                                process,
                                &unwinder->frames[i],
                                is_code(process, unwinder->frames[i].pc));
-        sampler->counts.n_stacks++;
+        sampler->counts.n_stacks += !is_bare(sample);
         sampler->counts.n_complete += end == UNWIND_COMPLETE;
         return error_of(end, sample);
 }
@@ -374,14 +340,10 @@ static bool is_scheduling(const StackPart *part) {
         return is_kernel_named(part, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* Assembles the stack. Its frames may be new to the trace. */
+/* Assembles the stack. Its frames may be new to the trace, and those of the kernel have no names yet. */
 static UnwindError add_all(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         UnwindError error = add_chain(sampler, sample, process);
 
-        if (sampler->settings->weight.source)
-                stack_table_trim(&sampler->writer.stacks, is_tracing);
-        if (sampler->settings->is_off_cpu)
-                stack_table_trim(&sampler->writer.stacks, is_scheduling);
         if (sampler->layout.has_stack)
                 error = add_stack(sampler, sample, process);
         if (error != UNWIND_ERROR_NONE)
@@ -389,49 +351,86 @@ static UnwindError add_all(PerfSampler *sampler, const PerfSample *sample, PerfP
         return error;
 }
 
-static void write_sample(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
-        PerfMoment moment = {
-                .time_ns = sample->time_ns,
-                .pid = sample->pid,
-                .tid = sample->tid,
-                .cpu = sample->cpu,
-                .mode = sample->mode,
-        };
+/* What can be said of the stack at hand when its frames have names. */
+static void finish_stack(PerfSampler *sampler, PerfMoment *moment) {
+        StackTable *stacks = &sampler->writer.stacks;
 
-        perf_writer_begin(&sampler->writer, sample->time_ns);
-        tell_names(sampler, &moment);
-        moment.error = add_all(sampler, sample, process);
+        perf_kernel_name(&sampler->kernel, stacks);
         if (sampler->settings->weight.source)
-                perf_writer_weigh(&sampler->writer, &moment, 1);
-        else
-                perf_writer_sample(&sampler->writer, &moment);
-        sampler->counts.n_samples++;
+                stack_table_trim(stacks, is_tracing);
+        if (sampler->settings->is_off_cpu)
+                stack_table_trim(stacks, is_scheduling);
+        if (moment->is_bare && perf_kernel_has_given_up(&sampler->kernel, stacks)) {
+                perf_kernel_leave_alone(&sampler->kernel, stacks);
+                moment->error = UNWIND_ERROR_NONE;
+        }
 }
-
-/*
- * Sleep
- */
 
 /* What code that was made is called may be forgotten with its process. */
 static bool is_lasting(const StackPart *part) {
         return part->module->id != MODULE_JIT;
 }
 
-static void write_sleep(PerfSampler *sampler, const PerfSleeper *sleeper, uint64_t end_ns) {
-        StackTable *stacks = &sampler->writer.stacks;
+static void write_finished(PerfSampler *sampler, PerfMoment moment, uint64_t weight) {
+        finish_stack(sampler, &moment);
+        if (sampler->settings->weight.source)
+                perf_writer_weigh(&sampler->writer, &moment, weight);
+        else
+                perf_writer_sample(&sampler->writer, &moment);
+}
 
+/* With the stack at hand. While the kernel's names are being read it is held, as long as there is room; then they are
+ * waited for. */
+static void write_moment(PerfSampler *sampler, const PerfMoment *moment, uint64_t weight) {
+        sampler->counts.n_samples++;
+        if (!perf_kernel_is_reading(&sampler->kernel) ||
+            !perf_held_add(&sampler->held, moment, weight, &sampler->writer.stacks, is_lasting))
+                write_finished(sampler, *moment, weight);
+}
+
+void perf_sampler_settle(PerfSampler *sampler) {
+        HeldSample *held;
+
+        while ((held = perf_held_take(&sampler->held))) {
+                perf_writer_begin(&sampler->writer, held->moment.time_ns);
+                kept_stack_put(&held->stack, &sampler->writer.stacks);
+                write_finished(sampler, held->moment, held->weight);
+                held_sample_free(held);
+        }
+}
+
+static PerfMoment moment_of(const PerfSample *sample) {
+        return (PerfMoment){
+                .time_ns = sample->time_ns,
+                .pid = sample->pid,
+                .tid = sample->tid,
+                .cpu = sample->cpu,
+                .mode = sample->mode,
+                .is_bare = is_bare(sample),
+        };
+}
+
+static void write_sample(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
+        PerfMoment moment = moment_of(sample);
+
+        perf_writer_begin(&sampler->writer, sample->time_ns);
+        tell_names(sampler, &moment);
+        moment.error = add_all(sampler, sample, process);
+        write_moment(sampler, &moment, 1);
+}
+
+/*
+ * Sleep
+ */
+
+static void write_sleep(PerfSampler *sampler, const PerfSleeper *sleeper, uint64_t end_ns) {
         if (end_ns < sleeper->moment.time_ns ||
             end_ns - sleeper->moment.time_ns < sampler->settings->min_off_ns)
                 return;
         perf_writer_begin(&sampler->writer, sleeper->moment.time_ns);
         tell_names(sampler, &sleeper->moment);
-        for (size_t i = 0; i < sleeper->n_parts; i++)
-                stack_table_add_named(stacks,
-                                      sleeper->parts[i].module,
-                                      sleeper->parts[i].address,
-                                      sleeper->parts[i].name);
-        perf_writer_weigh(&sampler->writer, &sleeper->moment, end_ns - sleeper->moment.time_ns);
-        sampler->counts.n_samples++;
+        kept_stack_put(&sleeper->stack, &sampler->writer.stacks);
+        write_moment(sampler, &sleeper->moment, end_ns - sleeper->moment.time_ns);
 }
 
 static void end_sleep(PerfSampler *sampler, PerfSleeper *sleeper, uint64_t end_ns) {
@@ -441,19 +440,15 @@ static void end_sleep(PerfSampler *sampler, PerfSleeper *sleeper, uint64_t end_n
 
 static void take_sleeper(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         StackTable *stacks = &sampler->writer.stacks;
-        PerfMoment moment = {
-                .time_ns = sample->time_ns,
-                .pid = sample->pid,
-                .tid = sample->tid,
-                .cpu = sample->cpu,
-                .mode = sample->mode,
-        };
+        PerfMoment moment = moment_of(sample);
         PerfSleeper *sleeper;
 
         /* Now: when it wakes it may be to end, and then nobody knows its name. */
         tell_names(sampler, &moment);
         stack_table_begin(stacks);
         moment.error = add_all(sampler, sample, process);
+        if (!perf_kernel_is_reading(&sampler->kernel))
+                finish_stack(sampler, &moment);
         sleeper = perf_sleepers_add(&sampler->sleepers, &moment, stacks, is_lasting);
         if (!sleeper)
                 perf_writer_skip(&sampler->writer, sample->cpu, sample->time_ns);
@@ -568,6 +563,8 @@ void perf_sampler_take(PerfSampler *sampler,
 
 void perf_sampler_begin(PerfSampler *sampler) {
         take_loads(sampler);
+        if (!perf_kernel_is_reading(&sampler->kernel))
+                perf_sampler_settle(sampler);
         sampler->wait_until_ns = loader_now_ns() + PERF_WAIT_NS;
 }
 
@@ -577,15 +574,16 @@ static void mark_sleepers(PerfSampler *sampler) {
 
         for (size_t at = 0; sampler->settings->is_off_cpu &&
                             (sleeper = perf_sleepers_next(&sampler->sleepers, &at));)
-                for (size_t i = 0; i < sleeper->n_parts; i++)
-                        if (sleeper->parts[i].module->id > MODULE_CUT)
-                                container_of(sleeper->parts[i].module, PerfFile, stack)->is_marked =
-                                        true;
+                for (size_t i = 0; i < sleeper->stack.n_parts; i++)
+                        if (sleeper->stack.parts[i].module->id > MODULE_CUT)
+                                container_of(sleeper->stack.parts[i].module, PerfFile, stack)
+                                        ->is_marked = true;
 }
 
 void perf_sampler_end(PerfSampler *sampler) {
         perf_code_shrink(&sampler->code);
         if (sampler->code.n_files == PERF_FILES_MAX) {
+                perf_sampler_settle(sampler); /* what is held refers to files */
                 perf_processes_mark(&sampler->processes);
                 mark_sleepers(sampler);
                 perf_code_sweep(&sampler->code);

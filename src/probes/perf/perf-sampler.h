@@ -5,16 +5,20 @@
  * Perf sampler: samples as packets of a trace
  *
  * Stacks are walked right in the kernel's ring, and their contents are not kept. The trace has only the chain of calls:
- * addresses in files, and names of kernel functions. The chain of a sleeping thread is kept until it runs again.
+ * addresses in files, and names of kernel functions. The chain of a sleeping thread is kept until it runs again, and
+ * any chain until the kernel's names have been read.
  */
 
-#include "probes/ftrace/kernel-symbols.h"
 #include "probes/perf/perf-events.h"
+#include "probes/perf/perf-held.h"
+#include "probes/perf/perf-kernel.h"
 #include "probes/perf/perf-processes.h"
 #include "probes/perf/perf-sleepers.h"
 #include "probes/perf/perf-writer.h"
 
-#define PERF_WAIT_NS UINT64_C(50000000) /* for files, in one drain */
+#define PERF_WAIT_NS           UINT64_C(50000000) /* for files, in one drain */
+#define PERF_WAIT_STEP_NS      UINT64_C(2000000)  /* after which the rings are looked at */
+#define PERF_WAIT_FILL_PERCENT 50u                /* of the fullest ring */
 
 /* What was sampled, for the log. */
 typedef struct PerfCounts {
@@ -32,12 +36,12 @@ typedef struct PerfSampler {
         const PerfEvents *
                 events; /* likewise: where records come from; NULL: from nowhere that can be looked at */
         PerfLayout layout;
-        KernelSymbols *kernel; /* NULL: no names of the kernel's functions */
+        PerfKernel kernel;
+        PerfHeld held;
         Unwinder *unwinder;
         PerfCode code;
         PerfProcesses processes;
         PerfSleepers sleepers; /* empty unless sleep is what is sampled */
-        StackModule kernel_module;
         StackModule jit_module;
         StackModule unknown_module;
         StackModule cut_module;
@@ -45,11 +49,8 @@ typedef struct PerfSampler {
         PerfCounts counts;
 } PerfSampler;
 
-/* The settings must outlive it. `kernel` is taken; it may be NULL. 0 or a negative errno. */
-int perf_sampler_init(PerfSampler *sampler,
-                      const PerfSettings *settings,
-                      KernelSymbols *kernel,
-                      PacketSink *sink);
+/* The settings must outlive it. 0 or a negative errno. */
+int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, PacketSink *sink);
 void perf_sampler_deinit(PerfSampler *sampler);
 
 /* Around the records of one drain. */
@@ -62,6 +63,8 @@ void perf_sampler_take(PerfSampler *sampler,
                        uint32_t cpu,
                        uint64_t time_ns);
 
+/* Writes what is held, which waits for the kernel's names. */
+void perf_sampler_settle(PerfSampler *sampler);
 /* What sleeps until now is written, and sleeps on from here: no sample is older than the last flush. */
 void perf_sampler_cut(PerfSampler *sampler, uint64_t time_ns);
 

@@ -73,40 +73,6 @@ void perf_sleepers_forget(PerfSleepers *sleepers, pid_t tid) {
  * Stacks
  */
 
-static size_t name_bytes(const StackPart *part, bool (*is_lasting)(const StackPart *part)) {
-        return part->name && !is_lasting(part) ? strlen(part->name) + 1 : 0;
-}
-
-/* Names that do not last lie behind the parts. */
-static bool keep_parts(PerfSleepers *sleepers,
-                       PerfSleeper *sleeper,
-                       const StackTable *stacks,
-                       bool (*is_lasting)(const StackPart *part)) {
-        size_t n_bytes = stacks->n_parts * sizeof(*sleeper->parts);
-        char *text;
-
-        for (size_t i = 0; i < stacks->n_parts; i++)
-                n_bytes += name_bytes(&stacks->parts[i], is_lasting);
-        if (n_bytes > PERF_SLEEPERS_BYTES_MAX - sleepers->n_bytes)
-                return false;
-        sleeper->parts = malloc(n_bytes + 1);
-        if (!sleeper->parts)
-                return false;
-        text = (char *)(sleeper->parts + stacks->n_parts);
-        for (size_t i = 0; i < stacks->n_parts; i++) {
-                const size_t n = name_bytes(&stacks->parts[i], is_lasting);
-
-                sleeper->parts[i] = stacks->parts[i];
-                if (n > 0)
-                        sleeper->parts[i].name = memcpy(text, stacks->parts[i].name, n);
-                text += n;
-        }
-        sleeper->n_parts = stacks->n_parts;
-        sleeper->n_bytes = n_bytes;
-        sleepers->n_bytes += n_bytes;
-        return true;
-}
-
 PerfSleeper *perf_sleepers_add(PerfSleepers *sleepers,
                                const PerfMoment *moment,
                                const StackTable *stacks,
@@ -116,10 +82,14 @@ PerfSleeper *perf_sleepers_add(PerfSleepers *sleepers,
         if (!sleeper)
                 return NULL;
         perf_sleepers_end(sleepers, sleeper);
-        if (!keep_parts(sleepers, sleeper, stacks, is_lasting)) {
+        if (kept_stack_init(&sleeper->stack,
+                            stacks,
+                            PERF_SLEEPERS_BYTES_MAX - sleepers->n_bytes,
+                            is_lasting) < 0) {
                 sleepers->n_refused++;
                 return NULL;
         }
+        sleepers->n_bytes += sleeper->stack.n_bytes;
         sleeper->moment = *moment;
         sleeper->is_asleep = true;
         return sleeper;
@@ -135,10 +105,8 @@ PerfSleeper *perf_sleepers_wake(PerfSleepers *sleepers, pid_t tid, uint64_t time
 }
 
 void perf_sleepers_end(PerfSleepers *sleepers, PerfSleeper *sleeper) {
-        sleepers->n_bytes -= sleeper->n_bytes;
-        free(sleeper->parts);
-        sleeper->parts = NULL;
-        sleeper->n_parts = sleeper->n_bytes = 0;
+        sleepers->n_bytes -= sleeper->stack.n_bytes;
+        kept_stack_deinit(&sleeper->stack);
         sleeper->is_asleep = false;
 }
 

@@ -11,6 +11,7 @@
  * have slept for longer than they did.
  */
 
+#include "probes/perf/kept-stack.h"
 #include "probes/perf/perf-writer.h"
 
 #define PERF_SLEEPERS_MAX       16384u      /* threads */
@@ -18,9 +19,7 @@
 
 typedef struct PerfSleeper {
         PerfMoment moment; /* in which it left */
-        StackPart *parts;  /* with the names of those that do not last; NULL: it is awake */
-        size_t n_parts;
-        size_t n_bytes;
+        KeptStack stack;   /* empty: it is awake */
         uint64_t awake_ns; /* when it ran last, as far as is known */
         bool is_asleep;
 } PerfSleeper;

@@ -32,6 +32,7 @@ typedef struct PerfMoment {
         uint32_t cpu;
         uint8_t mode; /* PERF_RECORD_MISC_KERNEL, … */
         UnwindError error;
+        bool is_bare; /* in the kernel, without anything of the user's stack */
 } PerfMoment;
 
 typedef struct PerfWriter {

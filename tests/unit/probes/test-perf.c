@@ -457,7 +457,7 @@ START_TEST(test_the_trace_is_told_of_another_frequency) {
         PerfSampler sampler;
         WireReader defaults;
 
-        ck_assert_int_eq(perf_sampler_init(&sampler, &settings, NULL, &packets.sink), 0);
+        ck_assert_int_eq(perf_sampler_init(&sampler, &settings, &packets.sink), 0);
         take_loss(&sampler);
         take_loss(&sampler);
         ck_assert_uint_eq(told_frequency(&packets, 0), 997);
@@ -492,9 +492,8 @@ static void sleepers_init(Sleepers *world) {
                               .wants_kernel_frames = true,
                               .weight = { "linux.offcpu", "off-cpu-time", 1 } },
         };
-        ck_assert_int_eq(
-                perf_sampler_init(&world->sampler, &world->settings, NULL, &world->packets.sink),
-                0);
+        ck_assert_int_eq(perf_sampler_init(&world->sampler, &world->settings, &world->packets.sink),
+                         0);
 }
 
 static void sleepers_deinit(Sleepers *world) {
