@@ -4,23 +4,6 @@
 
 #define LEB_BYTES_MAX 10 /* enough for 64 bits */
 
-static uint64_t fail(ByteReader *reader) {
-        reader->failed = true;
-        reader->at = reader->end;
-        return 0;
-}
-
-uint64_t byte_read(ByteReader *reader, size_t n_bytes) {
-        uint64_t value = 0;
-
-        if (byte_reader_left(reader) < n_bytes)
-                return fail(reader);
-        for (size_t i = 0; i < n_bytes; i++)
-                value |= (uint64_t)reader->at[i] << (8 * i);
-        reader->at += n_bytes;
-        return value;
-}
-
 /* Bits beyond 64 are dropped, as every reader of DWARF does. *ret_bits is how many the number has been given. */
 static uint64_t read_leb(ByteReader *reader, unsigned *ret_bits, uint8_t *ret_last) {
         uint64_t value = 0;
@@ -36,7 +19,7 @@ static uint64_t read_leb(ByteReader *reader, unsigned *ret_bits, uint8_t *ret_la
                 if (!(byte & 0x80))
                         return value;
         }
-        return fail(reader);
+        return byte_reader_fail(reader);
 }
 
 uint64_t byte_read_uleb(ByteReader *reader) {
@@ -59,7 +42,7 @@ int64_t byte_read_sleb(ByteReader *reader) {
 
 void byte_skip(ByteReader *reader, uint64_t n_bytes) {
         if (byte_reader_left(reader) < n_bytes)
-                (void)fail(reader);
+                (void)byte_reader_fail(reader);
         else
                 reader->at += n_bytes;
 }
@@ -83,7 +66,7 @@ static uint64_t read_form(ByteReader *reader, uint8_t form) {
         case 0x0b:
                 return (uint64_t)(int64_t)(int32_t)byte_read(reader, 4);
         default:
-                return fail(reader);
+                return byte_reader_fail(reader);
         }
 }
 
@@ -102,6 +85,6 @@ uint64_t byte_read_pointer(ByteReader *reader, uint8_t encoding, uint64_t data) 
         case POINTER_FROM_DATA:
                 return value + data;
         default:
-                return fail(reader);
+                return byte_reader_fail(reader);
         }
 }

@@ -8,9 +8,13 @@
  * whole record and check once.
  */
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "shared/macro.h"
 
 typedef struct ByteReader {
         const uint8_t *start;
@@ -44,8 +48,22 @@ static inline size_t byte_reader_left(const ByteReader *reader) {
         return (size_t)(reader->end - reader->at);
 }
 
+static inline uint64_t byte_reader_fail(ByteReader *reader) {
+        reader->failed = true;
+        reader->at = reader->end;
+        return 0;
+}
+
 /* A number of 1, 2, 4 or 8 bytes. */
-uint64_t byte_read(ByteReader *reader, size_t n_bytes);
+static inline uint64_t byte_read(ByteReader *reader, size_t n_bytes) {
+        uint64_t value = 0;
+
+        if (UNLIKELY(byte_reader_left(reader) < n_bytes))
+                return byte_reader_fail(reader);
+        memcpy(&value, reader->at, n_bytes);
+        reader->at += n_bytes;
+        return le64toh(value);
+}
 uint64_t byte_read_uleb(ByteReader *reader);
 int64_t byte_read_sleb(ByteReader *reader);
 void byte_skip(ByteReader *reader, uint64_t n_bytes);

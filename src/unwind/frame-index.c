@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "unwind/frame-index.h"
+#include <endian.h>
+#include <string.h>
+
 #include "shared/macro.h"
 #include "unwind/byte-reader.h"
+#include "unwind/frame-index.h"
 
 #define INDEX_VERSION  1
 #define COUNT_ENCODING 0x03 /* an unsigned number of 4 bytes */
@@ -37,10 +40,10 @@ int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint
 }
 
 static int32_t row_number(const FrameIndex *index, size_t row, size_t offset) {
-        ByteReader reader;
+        uint32_t number;
 
-        byte_reader_init(&reader, index->rows + row * FRAME_INDEX_ROW_BYTES + offset, 4, 0);
-        return (int32_t)byte_read(&reader, 4);
+        memcpy(&number, index->rows + row * FRAME_INDEX_ROW_BYTES + offset, sizeof(number));
+        return (int32_t)le32toh(number);
 }
 
 static uint64_t row_entry(const FrameIndex *index, size_t row) {

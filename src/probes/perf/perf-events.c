@@ -181,7 +181,7 @@ static int open_ring(PerfEvents *events,
         struct epoll_event readable = { .events = EPOLLIN };
         int fd, r;
 
-        attr.wakeup_watermark = (uint32_t)(n_bytes / 4);
+        attr.wakeup_watermark = (uint32_t)(n_bytes / 2); /* they are read in time without it */
         if (settings->is_own)
                 make_dummy(&attr);
         fd = perf_event_open(&attr, settings->is_own ? 0 : -1, (int)cpu);

@@ -285,7 +285,8 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
                 add_user_frame(sampler,
                                process,
                                &unwinder->frames[i],
-                               is_code(process, unwinder->frames[i].pc));
+                               !unwinder->frames[i].file &&
+                                       is_code(process, unwinder->frames[i].pc));
         sampler->counts.n_stacks += !is_bare(sample);
         sampler->counts.n_complete += end == UNWIND_COMPLETE;
         return error_of(end, sample);
