@@ -221,6 +221,20 @@ static void write_losses(JsonWriter *writer, const TraceSummary *summary) {
         json_end_object(writer);
 }
 
+static void write_away(JsonWriter *writer, const GArray *away) {
+        json_begin_array(writer, "away");
+        for (guint i = 0; i < away->len; i++) {
+                const TraceAway *one = &g_array_index(away, TraceAway, i);
+
+                json_begin_object(writer, NULL);
+                json_uint(writer, "from_ns", one->from_ns);
+                json_uint(writer, "until_ns", one->until_ns);
+                json_uint(writer, "packets_lost", one->n_lost);
+                json_end_object(writer);
+        }
+        json_end_array(writer);
+}
+
 void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const char *name) {
         _cleanup_(freep) char *config = inspect_config_text(summary);
         g_autofree char *uuid =
@@ -240,5 +254,6 @@ void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const c
         for (guint i = 0; i < summary->notes->len; i++)
                 json_string(writer, NULL, g_ptr_array_index(summary->notes, i));
         json_end_array(writer);
+        write_away(writer, summary->away);
         json_string(writer, "config", config);
 }

@@ -390,6 +390,17 @@ void packet_trace_uuid(Packet *packet, const WireField *payload) {
         packet->summary->trace_uuid[1] = numbers[2];
 }
 
+static void take_away(TraceSummary *summary, const WireField *event) {
+        uint64_t numbers[4];
+        TraceAway away;
+
+        if (summary->away->len == TRACE_NOTES_MAX)
+                return;
+        trace_read_numbers(event, numbers, ARRAY_SIZE(numbers));
+        away = (TraceAway){ .from_ns = numbers[1], .until_ns = numbers[2], .n_lost = numbers[3] };
+        g_array_append_val(summary->away, away);
+}
+
 /* All sources run from "all_data_sources_started" on; without it, from "tracing_started" on. */
 void packet_service_event(Packet *packet, const WireField *payload) {
         TraceSummary *summary = packet->summary;
@@ -404,6 +415,8 @@ void packet_service_event(Packet *packet, const WireField *payload) {
                         summary->stopped_ns = packet->at_ns;
                 else if (field.number == 10) /* clone_started */
                         summary->is_clone = true;
+                else if (field.number == 1900 && field.type == WIRE_BYTES) /* ours: service_away */
+                        take_away(summary, &field);
         }
 }
 

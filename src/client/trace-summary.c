@@ -166,6 +166,7 @@ TraceSummary *trace_summary_new(void) {
         summary->losses = g_array_new(FALSE, FALSE, sizeof(TraceLoss));
         summary->doubts = g_ptr_array_new();
         summary->notes = g_ptr_array_new_with_free_func(g_free);
+        summary->away = g_array_new(FALSE, FALSE, sizeof(TraceAway));
         return summary;
 }
 
@@ -177,6 +178,7 @@ TraceSummary *trace_summary_free(TraceSummary *summary) {
                 g_free(summary->kernel_stats[i]);
         g_ptr_array_unref(summary->doubts);
         g_ptr_array_unref(summary->notes);
+        g_array_unref(summary->away);
         g_array_unref(summary->losses);
         g_hash_table_unref(summary->kernel_events);
         g_hash_table_unref(summary->counters);

@@ -69,6 +69,12 @@ typedef struct TraceProcess {
         uint8_t name_rank;
 } TraceProcess;
 
+/* When there was no service, as the one that came next says. */
+typedef struct TraceAway {
+        uint64_t from_ns, until_ns; /* BOOTTIME */
+        uint64_t n_lost;            /* packets */
+} TraceAway;
+
 typedef struct TraceSlice {
         const char *name;
         const char *category; /* or NULL */
@@ -170,6 +176,7 @@ typedef struct TraceSummary {
         GHashTable *counters;
         GHashTable *kernel_events; /* → TraceNameCount */
 
+        GArray *away;            /* of TraceAway */
         GPtrArray *notes;        /* of char *: "data source: what it did not record" */
         uint64_t n_track_events; /* of programs: without those on tracks that belong to none */
         uint64_t n_stack_records_lost; /* by the kernel, for want of room */

@@ -136,6 +136,25 @@ static void add_source(Table *table, const InstanceStatus *instance, const ViewS
                 add_reason(table, source);
 }
 
+/* That the service was away, of each session that was recorded before and goes on. */
+static bool is_own_note(const SessionNote *note) {
+        return streq(note->producer, TRACING_SERVICE_PRODUCER) &&
+               streq(note->source, TRACING_SERVICE_PRODUCER);
+}
+
+static void print_own_notes(const SessionInfo *session) {
+        for (guint i = 0; i < session->notes->len; i++) {
+                const SessionNote *note = &g_array_index(session->notes, SessionNote, i);
+                g_autofree char *reason = NULL, *text = NULL;
+
+                if (!is_own_note(note))
+                        continue;
+                reason = reason_translate(note->text);
+                text = say_clean(reason, strlen(reason));
+                printf(_("session %" PRIu64 ": %s\n"), session->id, text);
+        }
+}
+
 static void print_running(const InstanceStatus *instance, const Invocation *invocation) {
         static const TableColumn columns[] = {
                 { N_("DATA SOURCE") },
@@ -149,6 +168,8 @@ static void print_running(const InstanceStatus *instance, const Invocation *invo
                instance->manager.version,
                instance->manager.n_sessions,
                instance->manager.n_producers);
+        for (guint i = 0; i < instance->sessions->len; i++)
+                print_own_notes(&g_array_index(instance->sessions, SessionInfo, i));
         if (instance->sources->len == 0)
                 return;
         table_init(&table, columns, ARRAY_SIZE(columns));
@@ -190,6 +211,21 @@ write_source(JsonWriter *writer, const InstanceStatus *instance, const ViewSourc
         json_end_object(writer);
 }
 
+static void write_own_notes(JsonWriter *writer, const SessionInfo *session) {
+        for (guint i = 0; i < session->notes->len; i++) {
+                const SessionNote *note = &g_array_index(session->notes, SessionNote, i);
+                g_autofree char *text = NULL;
+
+                if (!is_own_note(note))
+                        continue;
+                text = say_clean(note->text, strlen(note->text));
+                json_begin_object(writer, NULL);
+                json_uint(writer, "session", session->id);
+                json_string(writer, "text", text);
+                json_end_object(writer);
+        }
+}
+
 static void write_instance(JsonWriter *writer, const InstanceStatus *instance) {
         static const char *const states[] = {
                 [INSTANCE_NO_BUS] = "no-bus",
@@ -207,6 +243,10 @@ static void write_instance(JsonWriter *writer, const InstanceStatus *instance) {
         json_begin_array(writer, "sources");
         for (guint i = 0; instance->sources && i < instance->sources->len; i++)
                 write_source(writer, instance, &g_array_index(instance->sources, ViewSource, i));
+        json_end_array(writer);
+        json_begin_array(writer, "notes");
+        for (guint i = 0; instance->sessions && i < instance->sessions->len; i++)
+                write_own_notes(writer, &g_array_index(instance->sessions, SessionInfo, i));
         json_end_array(writer);
         json_end_object(writer);
 }

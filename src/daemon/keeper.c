@@ -52,6 +52,7 @@ typedef struct Found {
         uint64_t id;
         int state_fd;
         int output_fd, outbox_fd;
+        uint64_t left_at, n_lost; /* of one that goes on */
         FormerBuffer buffers[SESSION_BUFFERS_MAX];
 } Found;
 
@@ -519,7 +520,10 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
         kept->has_spare = state.has_output;
         kept->is_pipe = found->output_fd >= 0 && fd_is_pipe(found->output_fd);
         kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
-        return keeper_publish(keeper, &state, &config, &former, found);
+        r = keeper_publish(keeper, &state, &config, &former, found);
+        found->left_at = former.left_at;
+        found->n_lost = former.n_lost;
+        return r;
 }
 
 /* What is in the store stays there, under the same names. */
@@ -545,8 +549,12 @@ static int keeper_go_on(Keeper *keeper, Found *found) {
         return r;
 }
 
-static void found_tell(const Found *found) {
-        log_notice("session %" PRIu64 " of the process before goes on", found->id);
+static void found_tell(const Found *found, uint64_t now) {
+        log_notice("session %" PRIu64 " of the process before goes on after %.3f s; packets lost "
+                   "of its output: %" PRIu64,
+                   found->id,
+                   now > found->left_at ? (double)(now - found->left_at) / 1e9 : 0,
+                   found->n_lost);
         for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
                 if (found->buffers[i].n_broken > 0)
                         log_warning("session %" PRIu64 ": %u pieces of buffer %zu are lost",
@@ -571,7 +579,7 @@ static void keeper_take(Keeper *keeper, Found *found) {
         int r = keeper_go_on(keeper, found);
 
         if (r == 0) {
-                found_tell(found);
+                found_tell(found, bus_now(keeper->bus));
                 return;
         }
         forget_all(found->id, SESSION_BUFFERS_MAX);

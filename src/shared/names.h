@@ -27,7 +27,8 @@
 #define TRACING_PRODUCER_OBJECT    "/org/desktrace/Tracing1/Producer"
 
 /* The data source that shows the service itself. */
-#define TRACING_SELF_SOURCE "desktrace.self"
+#define TRACING_SERVICE_PRODUCER "desktraced" /* in what the service itself notes of a session */
+#define TRACING_SELF_SOURCE      "desktrace.self"
 
 /* The data source that records the kernel's events; its producer lists the names of these events. */
 #define TRACING_EVENTS_SOURCE "linux.ftrace"

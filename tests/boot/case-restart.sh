@@ -84,6 +84,9 @@ ok 'its session is the same' is_same_session "$recorder"
 ok 'and records again' within 30 records ">= $after"
 ok 'what was recorded before is there' has_slices "< $before"
 ok 'the snapshot says that the service was away' grep -aq 'the service was away from' $snapshot
+ok 'and how long, as an event of the service' \
+        is_true $snapshot 'len(d["away"]) == 1 and 0 < d["away"][0]["from_ns"] < d["away"][0]["until_ns"]'
+ok 'so does the status, for its user' grep -q 'the service was away' <(as alice desktrace status --system)
 ok 'it has the same uuid' test "$(uuid)" = "$first_uuid"
 ok 'nothing is wrong with it' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
 
@@ -114,8 +117,8 @@ ok 'it is restarted again' systemctl restart desktraced.service
 ok 'and again' systemctl restart desktraced.service
 ok 'and again, as soon' systemctl restart desktraced.service
 ok 'a process that was told to end has not failed' within 20 is_same_session "$recorder"
-ok 'the journal says that the session went on' \
-        grep -q 'of the process before goes on' <(journalctl -b -q -o cat -u desktraced.service)
+ok 'the journal says that the session went on, and after how long' \
+        grep -qE 'of the process before goes on after [0-9.]+ s' <(journalctl -b -q -o cat -u desktraced.service)
 kill $hello
 ok 'a service that is stopped' systemctl stop desktraced.service
 ok 'begins with nothing' has_no_session

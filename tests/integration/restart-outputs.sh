@@ -60,6 +60,12 @@ stop_client() {
 # Status 6 says that something is lost, as may be when a service is killed.
 is_recorded() { [ "$status" = 0 ] || [ "$status" = 6 ]; }
 
+says_what_is_lost() {
+        local expected='"verdict":"none"'
+        [ "$status" = 0 ] || expected='"verdict":"lost"'
+        "$DESKTRACE" inspect --json=short "$1" | grep -q "$expected"
+}
+
 WHOLE='torn == 0 and increasing and n_texts > 100'
 
 # What lies on top of another file system is not kept, so not on the root of a container.
@@ -88,6 +94,7 @@ for kind in plain zstd; do
         ok "$kind: the command ends as ever" is_recorded
         ok "$kind: it has said each time that the service was away" \
                 counts 'was away for .* the recording goes on' $kind.said 3
+        ok "$kind: and that data is lost just where the file says so" says_what_is_lost "$file"
         ok "$kind: the file is whole" check "$file" "$WHOLE and stats >= 1"
         ok "$kind: nothing of it is kept any longer" eventually not is_stored .
 done

@@ -81,50 +81,55 @@ static void session_wait_again(Session *session, const SessionPast *past, uint64
 }
 
 /* Packets that the process before had read, and not yet handed on, when it was killed. */
-static uint64_t session_count_lost(Session *session, const SessionFormer *former) {
+static void session_count_lost(Session *session, SessionFormer *former) {
         const uint64_t n_read = session_n_packets_read(session);
-        uint64_t n_lost;
 
+        former->n_lost = 0;
         if (!session->options.has_output || n_read <= former->n_packets_out)
-                return 0;
-        n_lost = n_read - former->n_packets_out;
-        session->producers_dropped = add_saturated(session->producers_dropped, n_lost);
-        return n_lost;
+                return;
+        former->n_lost = n_read - former->n_packets_out;
+        session->producers_dropped = add_saturated(session->producers_dropped, former->n_lost);
+}
+
+static void session_say_away(Session *session, const SessionFormer *former, uint64_t now) {
+        session_note_away(session,
+                          &(ServiceAway){
+                                  .from = former->left_at,
+                                  .until = now,
+                                  .n_lost = former->n_lost,
+                          });
 }
 
 /* One that was about to end does so: nobody has more for it than what it has. */
 static void session_record_again(Session *session,
                                  const SessionPast *past,
-                                 const SessionFormer *former,
+                                 SessionFormer *former,
                                  uint64_t now) {
         session->final_flush = FINAL_FLUSH_NONE;
         session_match_all(session);
         self_trace_offer(session);
         session_go_on(session, former->started_at, now);
         session_keep_deadlines(session, past);
-        session_note_away(session, former->left_at, now, session_count_lost(session, former));
+        session_count_lost(session, former);
+        session_say_away(session, former, now);
         if (past->state > SESSION_STARTED)
                 session_end(session, past->stop_reason);
 }
 
 static void session_stand_again(Session *session,
                                 const SessionPast *past,
-                                const SessionFormer *former,
+                                SessionFormer *former,
                                 uint64_t now) {
-        uint64_t n_lost;
-
         snprintf(session->stop_reason, sizeof(session->stop_reason), "%s", past->stop_reason);
         session_stay_stopped(session, former->started_at, past->stopped_at);
         session_arm_snapshots(session);
-        n_lost = session_count_lost(session, former);
-        if (n_lost > 0)
-                session_note_away(session, former->left_at, now, n_lost);
+        session_count_lost(session, former);
+        if (former->n_lost > 0)
+                session_say_away(session, former, now);
 }
 
-static void session_live_again(Session *session,
-                               const SessionPast *past,
-                               const SessionFormer *former,
-                               uint64_t now) {
+static void
+session_live_again(Session *session, const SessionPast *past, SessionFormer *former, uint64_t now) {
         if (past->state == SESSION_STOPPED)
                 session_stand_again(session, past, former, now);
         concurrent_added(session);

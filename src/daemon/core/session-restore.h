@@ -26,6 +26,8 @@ typedef struct SessionFormer {
         size_t n_past;
         const uint64_t *producers; /* that are to be restored: see producer-restore.h */
         size_t n_producers;
+        uint64_t
+                n_lost; /* set by session_restore(): packets that have not come to where they are written */
 } SessionFormer;
 
 /* Nobody has registered yet, and no other session has the number. Takes the config over on success only. As

@@ -247,6 +247,15 @@ START_TEST(test_notes_are_instants_on_a_track_of_their_own) {
 }
 END_TEST
 
+START_TEST(test_absence_is_an_event_of_the_service) {
+        const ServiceAway away = { .from = 7, .until = 9, .n_lost = 3 };
+        Bytes out = {};
+
+        ck_assert_int_eq(packet_put_away(&out, &info, &away), 0);
+        ck_assert_str_eq(packet_said(&out), "8:9 58:6 69{1900{1:7 2:9 3:3}}");
+}
+END_TEST
+
 START_TEST(test_descriptors_of_extensions_are_packed_or_not) {
         Bytes out = {}, descriptors = {};
 
@@ -269,4 +278,5 @@ TEST_MAIN("service-packets",
           test_packets_about_the_machine_and_the_trace_have_all_fields,
           test_packets_about_what_happened_have_all_fields,
           test_notes_are_instants_on_a_track_of_their_own,
+          test_absence_is_an_event_of_the_service,
           test_descriptors_of_extensions_are_packed_or_not)

@@ -470,6 +470,8 @@ START_TEST(test_what_was_noted_before_is_noted_still) {
         FormerBuffer buffer;
         SessionFormer former = record_and_leave(&buffer);
         Session *session;
+        uint64_t until;
+        Bytes trace;
 
         for (unsigned i = 0; i < 2; i++) {
                 FakeConsumer consumer = {};
@@ -483,6 +485,11 @@ START_TEST(test_what_was_noted_before_is_noted_still) {
                         session_free(session);
                 }
         }
+        trace = read_session(session);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_EVENT), 2);
+        ck_assert(trace_has_event(&trace, EVENT_SERVICE_AWAY, &until));
+        ck_assert_uint_eq(until, f.now - 1 * S);
+        bytes_deinit(&trace);
         session_free(session);
         fixture_deinit(&f);
 }

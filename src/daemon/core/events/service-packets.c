@@ -9,7 +9,6 @@
 #include "core/events/service-packets.h"
 #include "core/model/bytes-writer.h"
 #include "core/model/sequence-ids.h"
-#include "core/model/session-info.h"
 
 #define TRACE_PACKET 1 /* field of perfetto.protos.Trace */
 
@@ -144,6 +143,21 @@ int packet_put_event(Bytes *out, const ServiceInfo *info, const EventRecord *eve
                 wire_put_uint(&packet.wire, event->event, event->buffer);
         else
                 wire_put_bool(&packet.wire, event->event, true);
+        wire_end(&packet.wire, message);
+        return packet_end(&packet);
+}
+
+int packet_put_away(Bytes *out, const ServiceInfo *info, const ServiceAway *away) {
+        PacketWriter packet;
+        size_t message, event;
+
+        packet_begin_at(&packet, out, info, away->until);
+        message = wire_begin(&packet.wire, PACKET_SERVICE_EVENT);
+        event = wire_begin(&packet.wire, EVENT_SERVICE_AWAY);
+        wire_put_uint(&packet.wire, 1, away->from);
+        wire_put_uint(&packet.wire, 2, away->until);
+        wire_put_uint(&packet.wire, 3, away->n_lost);
+        wire_end(&packet.wire, event);
         wire_end(&packet.wire, message);
         return packet_end(&packet);
 }

@@ -10,6 +10,7 @@
 
 #include "core/model/event-list.h"
 #include "core/model/service-info.h"
+#include "core/model/session-info.h"
 
 /* Fields of TracePacket that the service writes. */
 enum {
@@ -61,6 +62,9 @@ typedef struct NoteEvent {
         pid_t pid;
 } NoteEvent;
 
+/* TracingServiceEvent of ours: { from = 1, until = 2, packets lost = 3 }, in BOOTTIME. */
+#define EVENT_SERVICE_AWAY 1900
+
 /* Each appends one framed packet; 0 or -ENOMEM. */
 int packet_put_clock_snapshot(Bytes *out,
                               const ServiceInfo *info,
@@ -85,6 +89,8 @@ int packet_put_concurrent_event(Bytes *out, const ServiceInfo *info, const Concu
 /* The track of notes, and a note as an instant on it. */
 int packet_put_note_track(Bytes *out, const ServiceInfo *info);
 int packet_put_note(Bytes *out, const ServiceInfo *info, const NoteEvent *note);
+/* The service was not there. */
+int packet_put_away(Bytes *out, const ServiceInfo *info, const ServiceAway *away);
 int packet_put_provenance(Bytes *out,
                           const ServiceInfo *info,
                           uint64_t now,

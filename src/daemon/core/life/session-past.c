@@ -65,6 +65,9 @@ enum {
         NOTE_SOURCE,
         NOTE_PRODUCER,
         NOTE_TEXT,
+        NOTE_AWAY_FROM,
+        NOTE_AWAY_UNTIL,
+        NOTE_AWAY_LOST,
 };
 
 /*
@@ -143,6 +146,9 @@ static void put_note(WireWriter *writer, const SourceNote *note) {
         wire_put_string(writer, NOTE_SOURCE, note->source);
         wire_put_string(writer, NOTE_PRODUCER, note->producer);
         wire_put_string(writer, NOTE_TEXT, note->text);
+        wire_put_uint(writer, NOTE_AWAY_FROM, note->away.from);
+        wire_put_uint(writer, NOTE_AWAY_UNTIL, note->away.until);
+        wire_put_uint(writer, NOTE_AWAY_LOST, note->away.n_lost);
         wire_end(writer, begin);
 }
 
@@ -304,6 +310,7 @@ typedef struct PastNote {
         uid_t user;
         Identity identity;
         char *source, *producer, *text;
+        ServiceAway away;
 } PastNote;
 
 static void past_note_deinit(PastNote *note) {
@@ -333,6 +340,12 @@ static int take_note_fields(PastNote *note, const WireField *from) {
                         replace_text(&note->producer, &field);
                 else if (field.number == NOTE_TEXT)
                         replace_text(&note->text, &field);
+                else if (field.number == NOTE_AWAY_FROM)
+                        note->away.from = field.value;
+                else if (field.number == NOTE_AWAY_UNTIL)
+                        note->away.until = field.value;
+                else if (field.number == NOTE_AWAY_LOST)
+                        note->away.n_lost = field.value;
         }
         return r;
 }
@@ -354,7 +367,8 @@ static int session_take_past_note(Session *session, const WireField *field) {
                              &(NoteInfo){ .source = note.source,
                                           .producer = note.producer,
                                           .text = note.text,
-                                          .identity = note.identity });
+                                          .identity = note.identity,
+                                          .away = note.away });
         return 0;
 }
 

@@ -122,9 +122,16 @@ bool session_next_instance(const Session *session, InstanceCursor *cursor, Insta
 bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
 /* What producers said of their instances, oldest first; also of those that are gone. *at is NULL to begin with. */
+/* When there was no service, in BOOTTIME, and what was lost by that. */
+typedef struct ServiceAway {
+        uint64_t from, until; /* until 0: it was there */
+        uint64_t n_lost;      /* packets */
+} ServiceAway;
+
 typedef struct NoteInfo {
         const char *source, *producer, *text;
         Identity identity;
+        ServiceAway away; /* of a note about that */
 } NoteInfo;
 
 bool session_next_note(const Session *session, const List **at, NoteInfo *ret);

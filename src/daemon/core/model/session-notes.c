@@ -10,6 +10,7 @@
 #include "core/model/service.h"
 #include "core/model/session-notes.h"
 #include "core/model/session.h"
+#include "shared/names.h"
 #include "shared/utf8.h"
 
 static SourceNote *note_free(SourceNote *note) {
@@ -39,6 +40,7 @@ static void session_take_note(Session *session, uint64_t ns, uid_t user, const N
         note->ns = ns;
         note->identity = info->identity;
         note->user = user;
+        note->away = info->away;
         note->source = strdup(info->source);
         note->producer = strdup(info->producer);
         note->text = utf8_copy_line(info->text, INSTANCE_NOTE_BYTES_MAX);
@@ -54,32 +56,33 @@ static void session_take_note(Session *session, uint64_t ns, uid_t user, const N
         TAKE(note);
 }
 
-void session_note_away(Session *session, uint64_t from, uint64_t until, uint64_t n_lost) {
+void session_note_away(Session *session, const ServiceAway *away) {
         const ServiceInfo *service = &session->service->info;
         char text[200];
         const NoteInfo info = {
-                .source = "desktraced",
-                .producer = "desktraced",
+                .source = TRACING_SERVICE_PRODUCER,
+                .producer = TRACING_SERVICE_PRODUCER,
                 .text = text,
                 .identity = { .uid = service->uid, .pid = service->pid },
+                .away = *away,
         };
 
-        if (n_lost == 0)
+        if (away->n_lost == 0)
                 snprintf(text,
                          sizeof(text),
                          N_("the service was away from %.3f s to %.3f s after boot: what happened "
                             "in between is not recorded"),
-                         (double)from / 1e9,
-                         (double)until / 1e9);
+                         (double)away->from / 1e9,
+                         (double)away->until / 1e9);
         else
                 snprintf(text,
                          sizeof(text),
                          N_("the service was away from %.3f s to %.3f s after boot: what happened "
                             "in between is not recorded, and %llu packets from before are lost"),
-                         (double)from / 1e9,
-                         (double)until / 1e9,
-                         (unsigned long long)n_lost);
-        session_take_note(session, until, service->uid, &info);
+                         (double)away->from / 1e9,
+                         (double)away->until / 1e9,
+                         (unsigned long long)away->n_lost);
+        session_take_note(session, away->until, service->uid, &info);
 }
 
 void session_add_note(SourceInstance *instance, const char *text, uint64_t now) {
@@ -102,7 +105,7 @@ static void session_note_period(Session *session, const char *field, uint32_t ms
         char text[160];
         const NoteInfo info = {
                 .source = field,
-                .producer = "desktraced",
+                .producer = TRACING_SERVICE_PRODUCER,
                 .text = text,
                 .identity = { .uid = service->uid, .pid = service->pid },
         };
@@ -143,6 +146,7 @@ static void note_info(const SourceNote *note, NoteInfo *ret) {
                 .producer = note->producer,
                 .text = note->text,
                 .identity = note->identity,
+                .away = note->away,
         };
 }
 

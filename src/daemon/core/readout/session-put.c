@@ -38,6 +38,13 @@ int session_put_config(const Session *session, const Config *config, Bytes *out)
         return packet_put_config(out, &session->service->info, told.data, told.n);
 }
 
+static bool session_tells_events(const Session *session) {
+        const Perfetto__Protos__TraceConfig__BuiltinDataSource *builtin =
+                session->config->pb->builtin_data_sources;
+
+        return !builtin || !builtin->disable_service_events;
+}
+
 static int put_note(const Session *session, const SourceNote *note, Bytes *out) {
         const NoteEvent event = {
                 .ns = note->ns,
@@ -47,7 +54,12 @@ static int put_note(const Session *session, const SourceNote *note, Bytes *out) 
                 .pid = note->identity.pid,
         };
 
-        return packet_put_note(out, &session->service->info, &event);
+        int r;
+
+        r = packet_put_note(out, &session->service->info, &event);
+        if (r < 0 || note->away.until == 0 || !session_tells_events(session))
+                return r;
+        return packet_put_away(out, &session->service->info, &note->away);
 }
 
 /* Notes that no read has returned yet. */
