@@ -30,6 +30,9 @@
 
 #define PROBES_BUS_NAME "org.desktrace.Probes1"
 
+/* After a crash, what was being recorded is found again by then. */
+#define RETURN_NS (30 * 1000 * PROBE_NS_PER_MS)
+
 typedef enum Mode {
         MODE_RUN_SYSTEM,
         MODE_RUN_STANDALONE,
@@ -40,9 +43,10 @@ typedef enum Mode {
 typedef struct Program {
         sd_event *event;
         Lifetime lifetime;
-        sd_bus *bus;        /* NULL in standalone mode */
-        Entrance *entrance; /* NULL: systemd has passed no socket */
-        GrantBook *grants;  /* NULL: the service is believed in everything */
+        sd_event_source *tidy; /* after RETURN_NS */
+        sd_bus *bus;           /* NULL in standalone mode */
+        Entrance *entrance;    /* NULL: systemd has passed no socket */
+        GrantBook *grants;     /* NULL: the service is believed in everything */
         bool trusts_service;
         bool records;
         bool asks; /* polkit */
@@ -246,11 +250,29 @@ static int program_require_permits(Program *program) {
         return r;
 }
 
+static int on_tidy(sd_event_source *source, uint64_t usec, void *userdata) {
+        (void)instances_remove_stale(INSTANCES_LEFT_NONE);
+        return 0;
+}
+
+/* What the process before has left in the kernel is for those recordings that come back for it. */
+static int program_return(Program *program) {
+        instances_return(probe_now_ns() + RETURN_NS);
+        return sd_event_add_time_relative(program->event,
+                                          &program->tidy,
+                                          CLOCK_BOOTTIME,
+                                          RETURN_NS / 1000,
+                                          0,
+                                          on_tidy,
+                                          program);
+}
+
 static void program_deinit(Program *program) {
         entrance_free(program->entrance);
         host_free(program->host);
         grant_book_free(program->grants);
         lifetime_deinit(&program->lifetime);
+        sd_event_source_unref(program->tidy);
         sd_bus_flush_close_unref(program->bus);
         sd_event_unref(program->event);
 }
@@ -279,6 +301,8 @@ static int program_setup(Program *program, Mode mode) {
                             : lifetime_until_idle(&program->lifetime, program->event);
         if (r >= 0)
                 r = program_offer(program, mode);
+        if (r >= 0 && mode == MODE_RUN_SYSTEM)
+                r = program_return(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM && !program->trusts_service)
                 r = program_require_permits(program);
         /* Last: a peer that gets an answer then finds everything in place. */
@@ -306,6 +330,20 @@ static int run(Mode mode, bool trusts_service) {
         return program_run(program.event, r);
 }
 
+/* As ExecStopPost= of the unit: systemd starts those again that have failed, who then come back to what they had. */
+static int clean_up(void) {
+        const char *result = getenv("SERVICE_RESULT");
+        int r;
+
+        r = instances_remove_stale(!result || streq(result, "success") ? INSTANCES_LEFT_NONE
+                                                                       : INSTANCES_LEFT_TAGGED);
+        if (r < 0 && r != -ENOENT) {
+                log_error("cannot look for stale trace instances: %s", strerror(-r));
+                return EXIT_FAILURE;
+        }
+        return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv) {
         bool trusts_service = false;
         Mode mode;
@@ -319,10 +357,7 @@ int main(int argc, char **argv) {
         case MODE_DONE:
                 return EXIT_SUCCESS;
         case MODE_CLEANUP:
-                r = instances_remove_stale();
-                if (r < 0 && r != -ENOENT)
-                        log_error("cannot look for stale trace instances: %s", strerror(-r));
-                return r < 0 && r != -ENOENT ? EXIT_FAILURE : EXIT_SUCCESS;
+                return clean_up();
         default:
                 return run(mode, trusts_service) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }

@@ -51,7 +51,7 @@ records() {
         local now
 
         now=$(main_pid desktrace-probes.service)
-        [ "$now" != "${1:-0}" ] && is_active desktrace-probes.service && has_instances "$now"
+        [ "$now" != "${1:-0}" ] && is_active desktrace-probes.service && records_kernel "$now"
 }
 ok 'the kernel is recorded' within 10 records
 probes=$(main_pid desktrace-probes.service)

@@ -146,6 +146,11 @@ has_instances() {
         [ -n "$(find /sys/kernel/tracing/instances -mindepth 1 -maxdepth 1 -name "desktrace-$1-*")" ]
 }
 
+# records_kernel PID: whether these probes do, into an instance of their own or one that the process before has left
+records_kernel() {
+        has_instances "$1" || grep -q 'goes on in the tracefs instance' <(journalctl -b -q -o cat _PID="$1")
+}
+
 # Idle means idle soon, in here.
 shorten_idle_times() {
         mkdir -p /etc/desktrace

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -17,6 +18,7 @@
 #include "shared/text.h"
 
 #define INSTANCE_PREFIX     "desktrace-"
+#define TAG_BYTES           48
 #define INSTANCES_NAMED_MAX 64 /* among which the nearest is looked for */
 
 static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
@@ -51,6 +53,41 @@ static int instance_new_closed(Instance **ret, const TraceDir *dir, char **ret_e
         return 0;
 }
 
+/* Of this process; 0: it does not come back. */
+static uint64_t returning_until_ns;
+
+void instances_return(uint64_t until_ns) {
+        returning_until_ns = until_ns;
+}
+
+/* Empty for what nobody comes back to. */
+static void tag_format(const InstanceTag *tag, char text[static TAG_BYTES]) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        text[0] = 0;
+        if (returning_until_ns == 0 || !tag || tag->session_id == 0)
+                return;
+        for (const char *at = tag->settings; *at; at++)
+                hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+        snprintf(text, TAG_BYTES, "-%" PRIu64 "-%016" PRIx64, tag->session_id, hash);
+}
+
+/* From its first character on; NULL: it has none. */
+static const char *find_tag(const char *name) {
+        int n = 0;
+
+        if (sscanf(name, INSTANCE_PREFIX "%*u-%*u%n", &n) < 0 || n == 0 || name[n] != '-')
+                return NULL;
+        return name + n;
+}
+
+/* Those with a tag are left to a process that comes back to them, which may be this one. */
+static InstancesLeft left_by_this(void) {
+        return returning_until_ns == 0 || probe_now_ns() < returning_until_ns
+                       ? INSTANCES_LEFT_TAGGED
+                       : INSTANCES_LEFT_NONE;
+}
+
 /* Removes the directory if nobody holds its lock. 1 when it is gone. The caller has the lock of the parent, so
  * nobody is between making a directory and locking it. */
 static int remove_if_stale(int instances_fd, const char *name) {
@@ -74,7 +111,7 @@ static void closedirp(DIR **dir) {
 }
 
 /* Counts the instances of ours, after those of the dead are gone. */
-static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
+static int remove_stale_locked(int instances_fd, InstancesLeft left, unsigned *ret_n_alive) {
         _cleanup_(closedirp) DIR *dir = NULL;
         int fd, n_removed = 0;
         unsigned n_alive = 0;
@@ -90,7 +127,8 @@ static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
         for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
                 if (strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
                         continue;
-                if (remove_if_stale(instances_fd, entry->d_name))
+                if (!(left == INSTANCES_LEFT_TAGGED && find_tag(entry->d_name)) &&
+                    remove_if_stale(instances_fd, entry->d_name))
                         n_removed++;
                 else
                         n_alive++;
@@ -100,18 +138,24 @@ static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
 }
 
 /* A process in another pid namespace may have taken the name. If so, tries the next one. */
-static int instance_make_dir(Instance *instance, const TraceDir *dir, char **ret_error) {
+static int instance_make_dir(Instance *instance,
+                             const TraceDir *dir,
+                             const InstanceTag *tag,
+                             char **ret_error) {
         static unsigned n_made;
+        char suffix[TAG_BYTES];
 
+        tag_format(tag, suffix);
         for (unsigned i = 0; i <= INSTANCES_MAX; i++) {
                 _cleanup_(freep) char *path = NULL;
                 char *name;
 
                 if (asprintf(&path,
-                             "%s/instances/" INSTANCE_PREFIX "%d-%u",
+                             "%s/instances/" INSTANCE_PREFIX "%d-%u%s",
                              dir->path,
                              getpid(),
-                             ++n_made) < 0) {
+                             ++n_made,
+                             suffix) < 0) {
                         path = NULL;
                         return -ENOMEM;
                 }
@@ -133,7 +177,7 @@ static int instance_make_dir(Instance *instance, const TraceDir *dir, char **ret
         return 0;
 }
 
-int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
+int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, char **ret_error) {
         _cleanup_(instance_freep) Instance *instance = NULL;
         unsigned n_alive;
         int r;
@@ -144,7 +188,7 @@ int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
         /* Held by others only while they make or remove directories. */
         if (flock(instance->instances_fd, LOCK_EX) < 0)
                 return -errno;
-        r = remove_stale_locked(instance->instances_fd, &n_alive);
+        r = remove_stale_locked(instance->instances_fd, left_by_this(), &n_alive);
         if (r >= 0 && n_alive >= INSTANCES_MAX)
                 r = probe_refuse(
                         ret_error,
@@ -152,7 +196,7 @@ int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
                         "one of them",
                         n_alive);
         else if (r >= 0)
-                r = instance_make_dir(instance, dir, ret_error);
+                r = instance_make_dir(instance, dir, tag, ret_error);
         flock(instance->instances_fd, LOCK_UN);
         (void)dynamic_events_remove_stale(dir);
         if (r != 0)
@@ -161,6 +205,67 @@ int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
         if (r != 0)
                 return r;
         *ret = TAKE(instance);
+        return 0;
+}
+
+/* Locks it if it has the tag and nobody else has it. */
+static int instance_take(Instance *instance, const TraceDir *dir, const char *name) {
+        instance->dir_fd = openat(instance->instances_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (instance->dir_fd < 0 || flock(instance->dir_fd, LOCK_EX | LOCK_NB) < 0) {
+                instance->dir_fd = fd_close(instance->dir_fd);
+                return INSTANCE_E_NONE;
+        }
+        if (asprintf(&instance->path, "%s/instances/%s", dir->path, name) < 0) {
+                instance->path = NULL;
+                return -ENOMEM;
+        }
+        instance->name = strrchr(instance->path, '/') + 1;
+        return 0;
+}
+
+static int instance_find(Instance *instance, const TraceDir *dir, const char *tag) {
+        int fd = openat(instance->instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closedirp) DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+        int r = INSTANCE_E_NONE;
+
+        if (!entries) {
+                r = -errno;
+                fd_close(fd);
+                return r;
+        }
+        for (struct dirent *entry = readdir(entries); entry && r == INSTANCE_E_NONE;
+             entry = readdir(entries)) {
+                const char *of_entry = find_tag(entry->d_name);
+
+                if (of_entry && streq(of_entry, tag))
+                        r = instance_take(instance, dir, entry->d_name);
+        }
+        return r;
+}
+
+int instance_adopt(Instance **ret, const TraceDir *dir, const InstanceTag *tag) {
+        Instance *instance;
+        char text[TAG_BYTES];
+        int r;
+
+        tag_format(tag, text);
+        if (!text[0])
+                return INSTANCE_E_NONE;
+        r = instance_new_closed(&instance, dir, NULL);
+        if (r != 0)
+                return r < 0 ? r : INSTANCE_E_NONE;
+        if (flock(instance->instances_fd, LOCK_EX) < 0) {
+                r = -errno;
+        } else {
+                r = instance_find(instance, dir, text);
+                flock(instance->instances_fd, LOCK_UN);
+        }
+        if (r != 0) {
+                instance_close(instance);
+                return r;
+        }
+        log_notice("recording goes on in the tracefs instance %s", instance->name);
+        *ret = instance;
         return 0;
 }
 
@@ -252,7 +357,7 @@ int instance_open_pages(Instance *instance, unsigned cpu) {
         return fd < 0 ? -errno : fd;
 }
 
-int instances_remove_stale(void) {
+int instances_remove_stale(InstancesLeft left) {
         _cleanup_(trace_dir_freep) TraceDir *dir = NULL;
         Instance *instance;
         unsigned n_alive;
@@ -266,7 +371,7 @@ int instances_remove_stale(void) {
         if (flock(instance->instances_fd, LOCK_EX) < 0)
                 r = -errno;
         else
-                r = remove_stale_locked(instance->instances_fd, &n_alive);
+                r = remove_stale_locked(instance->instances_fd, left, &n_alive);
         if (r >= 0) /* which were on in those instances, and could not go before */
                 r += dynamic_events_remove_stale(dir);
         instance_close(instance);

@@ -10,6 +10,10 @@
  * An instance is alive as long as a process holds a lock (flock) on its directory. The kernel releases the locks of a
  * process that dies, however it dies, so instances_remove_stale() can tell which directories have no owner left, even
  * from within another pid namespace.
+ *
+ * A process that is started again after a crash (instances_return()) comes back to its instances: the kernel records on
+ * meanwhile. Their names have a tag, desktrace-PID-N-SESSION-SETTINGS, and only the same recording with the same
+ * settings gets them. Others leave what has a tag alone.
  */
 
 #include <stddef.h>
@@ -20,6 +24,11 @@
 
 #define INSTANCES_MAX 16 /* at once: each takes its buffers from the kernel */
 
+typedef enum InstancesLeft {
+        INSTANCES_LEFT_NONE,
+        INSTANCES_LEFT_TAGGED, /* for those who come back to them */
+} InstancesLeft;
+
 typedef struct Instance {
         char *path;
         const char *name; /* the end of path; NULL before it is made, and for one of others */
@@ -27,8 +36,22 @@ typedef struct Instance {
         int dir_fd; /* locked */
 } Instance;
 
-/* A fresh instance, with recording off. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
-int instance_new(Instance **ret, const TraceDir *dir, char **ret_error);
+/* Whose an instance is. */
+typedef struct InstanceTag {
+        uint64_t session_id; /* 0: nobody comes back to it */
+        const char *settings;
+} InstanceTag;
+
+enum {
+        _INSTANCE_E_SUCCESS,
+        INSTANCE_E_NONE,
+};
+
+/* A fresh instance, with recording off. `tag` may be NULL. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
+int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, char **ret_error);
+/* The one that a dead process has left with this tag, as it is: it may be recording. 0, INSTANCE_E_NONE, negative
+ * errno. */
+int instance_adopt(Instance **ret, const TraceDir *dir, const InstanceTag *tag);
 /* Opens an instance that others have made and keep. Like instance_new(); if there is none with this name, the error
  * names the nearest one. */
 int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error);
@@ -49,5 +72,8 @@ int instance_read(Instance *instance,
 /* Opens the pages of one CPU for reading without waiting. A descriptor or a negative errno. */
 int instance_open_pages(Instance *instance, unsigned cpu);
 
+/* This process is started again if it crashes. It leaves what has a tag to be adopted until then. */
+void instances_return(uint64_t until_ns);
+
 /* Removes the instances of dead processes. Returns how many, or a negative errno. */
-int instances_remove_stale(void);
+int instances_remove_stale(InstancesLeft left);

@@ -12,7 +12,7 @@
 static int make_instance(OwnPages *pages, unsigned buffer_kb, char **ret_error) {
         int r;
 
-        r = instance_new(&pages->instance, pages->dir, ret_error);
+        r = instance_new(&pages->instance, pages->dir, NULL, ret_error);
         if (r == 0)
                 r = instance_write(pages->instance, "trace_clock", "boot", ret_error);
         if (r == 0)

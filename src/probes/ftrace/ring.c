@@ -200,6 +200,20 @@ static void ring_set_watermark(Ring *ring) {
         ring->is_watched = ftrace_reader_watch(&ring->reader) == 0;
 }
 
+/* The kernel stops recording for a moment when it is told a size, even if that is what it has. So it is asked. */
+static void ring_read_sizes(Ring *ring, const FtraceSetup *setup) {
+        const uint64_t wanted_kb = setup->settings.buffer_kb;
+        _cleanup_(freep) char *pages = NULL, *buffers = NULL;
+
+        ring->n_page = (size_t)sysconf(_SC_PAGESIZE);
+        if (instance_read(ring->instance, "buffer_subbuf_size_kb", &pages, NULL, NULL) == 0)
+                ring->n_page = MAX(ring->n_page, (size_t)strtoul(pages, NULL, 10) * 1024);
+        if (instance_read(ring->instance, "buffer_size_kb", &buffers, NULL, NULL) == 0)
+                ring->buffer_kb = strtoull(buffers, NULL, 10);
+        if (ring->buffer_kb + ring->buffer_kb / 16 >= wanted_kb) /* it is rounded */
+                ring->buffer_kb = MAX(ring->buffer_kb, wanted_kb);
+}
+
 static Ring *ring_free(Ring *ring) {
         if (!ring)
                 return NULL;
@@ -212,9 +226,8 @@ static Ring *ring_free(Ring *ring) {
 }
 DEFINE_CLEANUP(Ring *, ring_free)
 
-static int ring_new(Ring **ret, const FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+static int ring_allocate(Ring **ret, const FtraceSetup *setup) {
         _cleanup_(ring_freep) Ring *ring = calloc(1, sizeof(*ring));
-        int r;
 
         if (!ring)
                 return -ENOMEM;
@@ -225,19 +238,80 @@ static int ring_new(Ring **ret, const FtraceSetup *setup, ProbeNotes *notes, cha
         ring->key = strdup(setup->ring_key);
         if (!ring->key)
                 return -ENOMEM;
-        r = instance_new(&ring->instance, setup->dir, ret_error);
+        *ret = TAKE(ring);
+        return 0;
+}
+
+static int
+ring_make_instance(Ring *ring, const FtraceSetup *setup, const InstanceTag *tag, char **ret_error) {
+        int r;
+
+        r = instance_new(&ring->instance, setup->dir, tag, ret_error);
         if (r == 0)
                 r = ring_apply(ring, setup, ret_error);
-        if (r != 0)
-                return r;
-        ring_size_pages(ring);
+        if (r == 0)
+                ring_size_pages(ring);
+        return r;
+}
+
+/* Probes of the recording's own are gone with the process that defined them, and with them what was in the ring. */
+static InstanceTag tag_of(const Stream *stream) {
+        const FtraceSetup *setup = stream->setup;
+
+        return (InstanceTag){
+                .session_id = setup->dynamic ? 0 : stream->link->session_id,
+                .settings = setup->ring_key,
+        };
+}
+
+static int ring_open(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+        int r;
+
         r = ring_size_buffers(ring, setup, notes, ret_error);
         if (r == 0)
                 r = ftrace_reader_init(&ring->reader, ring->instance, ring->n_page);
         if (r != 0)
                 return r;
         list_append(&rings, &ring->rings);
+        return 0;
+}
+
+static int ring_new(Ring **ret, const Stream *stream, ProbeNotes *notes, char **ret_error) {
+        _cleanup_(ring_freep) Ring *ring = NULL;
+        const InstanceTag tag = tag_of(stream);
+        int r;
+
+        r = ring_allocate(&ring, stream->setup);
+        if (r == 0)
+                r = ring_make_instance(ring, stream->setup, &tag, ret_error);
+        if (r == 0)
+                r = ring_open(ring, stream->setup, notes, ret_error);
+        if (r == 0)
+                *ret = TAKE(ring);
+        return r;
+}
+
+/* What the process before has left of this recording. 0, INSTANCE_E_NONE, negative errno. */
+static int ring_adopt(Ring **ret, const Stream *stream, ProbeNotes *notes) {
+        _cleanup_(ring_freep) Ring *ring = NULL;
+        const InstanceTag tag = tag_of(stream);
+        int r;
+
+        r = ring_allocate(&ring, stream->setup);
+        if (r == 0)
+                r = instance_adopt(&ring->instance, stream->setup->dir, &tag);
+        if (r != 0)
+                return r;
+        ring->is_adopted = true;
+        ring_read_sizes(ring, stream->setup);
+        r = ring_open(ring, stream->setup, notes, NULL);
+        if (r != 0)
+                return r < 0 ? r : INSTANCE_E_NONE;
         *ret = TAKE(ring);
+        probe_note(notes,
+                   "the program that reads the kernel's buffers was started again; the kernel "
+                   "recorded on, and what the buffers had no room for is counted, but what was "
+                   "being read at that moment may be missing");
         return 0;
 }
 
@@ -251,11 +325,14 @@ static Ring *ring_find(const char *key) {
 }
 
 int ring_join(Stream *stream, ProbeNotes *notes, char **ret_error) {
-        Ring *ring = ring_find(stream->setup->ring_key);
-        int r = 0;
+        Ring *ring;
+        int r;
 
-        if (!ring)
-                r = ring_new(&ring, stream->setup, notes, ret_error);
+        r = ring_adopt(&ring, stream, notes);
+        if (r == INSTANCE_E_NONE) {
+                ring = ring_find(stream->setup->ring_key);
+                r = ring ? 0 : ring_new(&ring, stream, notes, ret_error);
+        }
         if (r != 0)
                 return r;
         stream->ring = ring;

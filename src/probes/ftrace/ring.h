@@ -28,6 +28,7 @@ struct Ring {
         bool is_watched;    /* reader.epoll_fd tells of the watermark */
         List streams;
         unsigned n_recording;
+        bool is_adopted;     /* it has recorded before this process */
         bool wants_markers;  /* texts that programs write to the trace_marker of all */
         uint64_t drained_ns; /* what happened until then has been read */
         uint16_t uses

@@ -205,8 +205,12 @@ static void session_choose_again(const SessionLink *link) {
  * Life
  */
 
+static uint32_t cpu_of(const Stream *stream, size_t i) {
+        return stream->ring->reader.cpus[i].bundle.cpu;
+}
+
 static void cpu_stats_read(const Stream *stream, size_t i, CpuStats *ret) {
-        uint32_t cpu = stream->ring->reader.cpus[i].bundle.cpu;
+        const uint32_t cpu = cpu_of(stream, i);
         _cleanup_(freep) char *text = NULL;
         char file[64];
 
@@ -226,6 +230,14 @@ void stream_encode_stats(Stream *stream, WireWriter *wire, bool of_start) {
         }
 }
 
+/* A ring that was adopted has recorded for the session since it was made: what was lost meanwhile counts. */
+static void stream_begin_stats(Stream *stream, size_t i, bool is_running) {
+        if (stream->ring->is_adopted && !is_running)
+                stream->start_stats[i] = (CpuStats){ .cpu = cpu_of(stream, i) };
+        else
+                cpu_stats_read(stream, i, &stream->start_stats[i]);
+}
+
 /* Each CPU's first bundle says where the recording begins there. */
 static void stream_begin_here(Stream *stream, uint64_t now_ns) {
         FtraceReader *reader = &stream->ring->reader;
@@ -238,7 +250,7 @@ static void stream_begin_here(Stream *stream, uint64_t now_ns) {
                 stream->receiver.cpus[i] = (ReceiverCpu){
                         .end_timestamp = is_running ? reader->cpus[i].bundle.read_timestamp : 0,
                 };
-                cpu_stats_read(stream, i, &stream->start_stats[i]);
+                stream_begin_stats(stream, i, is_running);
         }
 }
 

@@ -311,14 +311,83 @@ START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
         }
         ck_assert_int_eq(world_setup(&world, events, 1), 0);
         ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_NONE), 0);
         ck_assert_uint_eq(count_instances_of(pid), 1);
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_NONE), 0);
         ck_assert_uint_eq(count_instances_of(pid), 0);
         ck_assert_uint_eq(count_instances(), 1);
         world_deinit(&world);
+}
+END_TEST
+
+static const InstanceTag own = { .session_id = 5, .settings = "a" };
+static const InstanceTag other_settings = { .session_id = 5, .settings = "b" };
+static const InstanceTag other_session = { .session_id = 6, .settings = "a" };
+static const InstanceTag no_session = { .settings = "a" };
+
+/* Makes an instance with this tag, and dies. */
+static void leave_instance(const TraceDir *dir, const InstanceTag *tag) {
+        pid_t pid = fork();
+        Instance *instance;
+        int status;
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0)
+                _exit(instance_new(&instance, dir, tag, NULL) == 0 &&
+                                      instance_write(instance, "tracing_on", "1", NULL) == 0 &&
+                                      instance_write(instance, "trace_marker", "seen", NULL) == 0
+                              ? 0
+                              : 1);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
+}
+
+START_TEST(test_a_recorder_comes_back_to_its_own_instance_as_it_is) {
+        _cleanup_(trace_dir_freep) TraceDir *dir = NULL;
+        _cleanup_(freep) char *text = NULL;
+        Instance *instance, *second;
+
+        ck_assert_int_eq(trace_dir_new(&dir, NULL), 0);
+        instances_return(UINT64_MAX);
+        leave_instance(dir, &own);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &other_settings), INSTANCE_E_NONE);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &other_session), INSTANCE_E_NONE);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &no_session), INSTANCE_E_NONE);
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_TAGGED), 0);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &own), 0);
+        ck_assert_int_eq(instance_adopt(&second, dir, &own), INSTANCE_E_NONE);
+        ck_assert_int_eq(instance_read(instance, "tracing_on", &text, NULL, NULL), 0);
+        ck_assert_str_eq(text, "1\n");
+        free(TAKE(text));
+        ck_assert_int_eq(instance_read(instance, "trace", &text, NULL, NULL), 0);
+        ck_assert_ptr_nonnull(strstr(text, "seen"));
+        instance_free(instance);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &own), INSTANCE_E_NONE);
+        instances_return(0);
+}
+END_TEST
+
+START_TEST(test_instances_that_nobody_comes_back_to_are_removed) {
+        _cleanup_(trace_dir_freep) TraceDir *dir = NULL;
+        Instance *instance;
+
+        ck_assert_int_eq(trace_dir_new(&dir, NULL), 0);
+        instances_return(UINT64_MAX);
+        leave_instance(dir, &own);
+        leave_instance(dir, &no_session); /* takes nothing away that has a tag */
+        ck_assert_int_eq(instances_remove_stale(INSTANCES_LEFT_TAGGED), 1);
+        instances_return(1); /* that time is over */
+        ck_assert_int_eq(instance_new(&instance, dir, &other_session, NULL), 0);
+        ck_assert_ptr_nonnull(strstr(instance->name, "-6-"));
+        instances_return(UINT64_MAX);
+        instance_free(instance);
+        ck_assert_int_eq(instance_adopt(&instance, dir, &own), INSTANCE_E_NONE);
+        instances_return(0);
+        ck_assert_int_eq(instance_new(&instance, dir, &own, NULL), 0);
+        ck_assert_ptr_null(strstr(instance->name, "-5-"));
+        instance_free(instance);
 }
 END_TEST
 
@@ -329,6 +398,8 @@ int main(void) {
                 test_a_config_of_only_unknown_events_is_refused_with_the_nearest,
                 test_the_instance_goes_with_the_recording,
                 test_what_a_killed_recorder_left_is_removed_and_the_living_stay,
+                test_a_recorder_comes_back_to_its_own_instance_as_it_is,
+                test_instances_that_nobody_comes_back_to_are_removed,
         };
 
         log_init("test-ftrace-live");

@@ -262,11 +262,11 @@ START_TEST(test_what_a_killed_recorder_defined_is_removed_and_that_of_the_living
         ck_assert_int_eq(read(ready[0], &byte, 1), 1);
         ftrace_world_start(&world, &config);
         ck_assert_uint_eq(count_definitions(), 4);
-        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_NONE), 0);
         ck_assert_uint_eq(count_definitions(), 4);
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_NONE), 0);
         ck_assert_uint_eq(count_definitions(), 2);
         call_often();
         ftrace_world_stop(&world);

@@ -220,7 +220,8 @@ START_TEST(test_nothing_is_left_of_probes_that_were_killed) {
         kill(pid, SIGKILL);
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
         ck_assert_uint_gt(count_definitions(), 0);
-        ck_assert_int_ge(instances_remove_stale(), 1); /* and the definitions with them */
+        ck_assert_int_ge(instances_remove_stale(INSTANCES_LEFT_NONE),
+                         1); /* and the definitions with them */
         ck_assert_uint_eq(count_definitions(), 0);
 }
 END_TEST
