@@ -109,6 +109,24 @@ if command -v bwrap >/dev/null && "${box[@]}" true 2>/dev/null; then
         gives 'with its functions' "$MOST" share box.pftrace plainly
 fi
 
+# A user's file system that has stopped answering: whoever opens the program's file may wait for ever.
+if [ -w /dev/fuse ] && unshare -m true 2>/dev/null; then
+        cp "$STACKS_TREE" stuck-world
+        mkdir stuck
+        started unshare -m --propagation private /usr/bin/python3 -B "$here/stuck-program.py" "$PWD/stuck" \
+                ./stuck-world 100000 >stuck.out
+        ok 'a program runs whose file nobody can read any more' eventually grep -qE 'stuck|refused' stuck.out
+fi
+if grep -q stuck stuck.out 2>/dev/null; then
+        ok 'it is sampled beside another one, and nothing waits for its file' record stuck.pftrace '*-world' \
+                "$STACKS_WORLD" plain
+        gives 'the other has its functions' "$MOST" share stuck.pftrace plainly
+        read -r _ pid <stuck.out
+        gives 'and it has samples' '^[1-9]' reads query --csv --no-legend stuck.pftrace \
+                "SELECT count(*) FROM perf_sample JOIN thread USING (utid) WHERE tid = ${pid:-0}"
+        kill "$started"
+fi
+
 # built COMPILER NAME OPTIONS...: with another compiler, if it is here
 built() {
         command -v "$1" >/dev/null && "$1" -O2 -fomit-frame-pointer -Wl,--build-id -o "$2" "${@:3}" \
