@@ -13,16 +13,23 @@ typedef struct ExportCallsite {
         uint32_t parent, frame; /* of the outer frame; a row of the frames */
 } ExportCallsite;
 
+/* The functions into which that of a frame is inlined, as names from `first` on. */
+typedef struct ExportInlined {
+        uint32_t first, n;
+} ExportInlined;
+
 typedef struct ExportFrames {
         GArray *callsites; /* ExportCallsite, by id */
-        GPtrArray *names;  /* of frames, by id */
+        GArray *inlined;   /* ExportInlined, by the frame's id */
+        GPtrArray *
+                names; /* of frames, by id; behind them those of functions that others are inlined into */
 } ExportFrames;
 
 /* Reads the parts of the trace with threads and stacks. 0, an outcome, or an errno; deinit in any case. */
 int export_frames_load(ExportFrames *frames, Export *export);
 void export_frames_deinit(ExportFrames *frames);
 
-/* Up to EXPORT_DEPTH_MAX frames of a stack from the inside out; how many. */
+/* Up to EXPORT_DEPTH_MAX functions of a stack, as numbers of names, from the inside out; how many. */
 size_t export_frames_walk(const ExportFrames *frames, uint32_t callsite, uint32_t *ret);
 
 /* An id, or EXPORT_NO_CALLSITE for NULL. */

@@ -9,6 +9,8 @@
 #include "trace/trace-stack-text.h"
 #include "trace/trace-stacks.h"
 
+#define INLINED_MAX 32u /* functions of one frame */
+
 static uint32_t get(const TraceStore *store, TraceTableId id, unsigned column, uint32_t row) {
         return trace_table_get(&store->tables[id], column, row);
 }
@@ -89,6 +91,22 @@ static const char *base_name_of(const TraceStore *store, uint32_t frame) {
         return trace_file_base_name(trace_pool_text(&store->pool, trace_frame_file(store, frame)));
 }
 
+/* The functions into which a frame's is inlined; sets are numbered by their first row. */
+static void put_inlined(FILE *stream, const TraceStore *store, uint32_t frame) {
+        const uint32_t set = get(store, TRACE_TABLE_FRAME, FRAME_SYMBOL_SET, frame);
+        const size_t n = store->tables[TRACE_TABLE_SYMBOL].n;
+
+        for (size_t row = (size_t)set + 1; row < n && row - set < INLINED_MAX; row++) {
+                const char *name;
+
+                if (get(store, TRACE_TABLE_SYMBOL, SYMBOL_SET, (uint32_t)row) != set)
+                        break;
+                name = trace_pool_text(&store->pool,
+                                       get(store, TRACE_TABLE_SYMBOL, SYMBOL_NAME, (uint32_t)row));
+                fprintf(stream, " < %s", name ? name : "?");
+        }
+}
+
 static void put_frame(FILE *stream, const TraceStore *store, uint32_t frame) {
         const char *name, *file;
 
@@ -104,6 +122,7 @@ static void put_frame(FILE *stream, const TraceStore *store, uint32_t frame) {
                         file ? file : "",
                         (uint64_t)trace_table_i64(
                                 &store->tables[TRACE_TABLE_FRAME], FRAME_REL_PC, frame));
+        put_inlined(stream, store, frame);
 }
 
 static bool is_kernel(const TraceStore *store, uint32_t callsite) {

@@ -5,7 +5,7 @@
  * Trace stack text: what frames and call stacks are called, for those who show them
  *
  * A frame has the name that its program's file says, else the one that came with the samples, else its place in the
- * file. Where functions are inlined into one another, the innermost counts.
+ * file. Where functions are inlined into one another, the innermost counts; the text of a stack has all of them.
  */
 
 #include <stdbool.h>

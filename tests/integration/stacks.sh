@@ -184,6 +184,8 @@ if command -v addr2line >/dev/null; then
         gives 'then they have, each within the other' \
                 "^inner:[0-9]+ middle:$(line 'in middle') outer:$(line 'in outer')\$" lines_of lines.pftrace
         gives 'what is seen as one function is the innermost' 'stacks-inlined +inner' reads inspect lines.pftrace
+        gives 'its stack has all of them' 'inner < middle < outer < ' reads inspect lines.pftrace
+        gives 'and so have other formats' ';outer;middle;inner [0-9]+$' reads export folded lines.pftrace
         ok 'they break no rule of readers' rules lines.pftrace 'packets[61] >= 2'
         tool 'head -c 100000 /dev/urandom'
         ok 'a tool that says anything' with_tool odd.pftrace
