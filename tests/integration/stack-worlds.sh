@@ -78,6 +78,7 @@ ok 'each with its functions' plugins
 cat >deleted.sh <<'SH'
 cp "$STACKS_WORLD" deleted-world
 ./deleted-world plain &
+until [ "$(readlink "/proc/$!/exe")" = "$PWD/deleted-world" ] || ! kill -0 $!; do sleep 0.02; done
 sleep 0.1
 rm deleted-world
 cp /bin/true deleted-world
@@ -109,13 +110,13 @@ if command -v bwrap >/dev/null && "${box[@]}" true 2>/dev/null; then
         gives 'with its functions' "$MOST" share box.pftrace plainly
 fi
 
-# A user's file system that has stopped answering: whoever opens the program's file may wait for ever.
+# A user's file system that has stopped answering: to open the program's file is to wait for ever.
 if [ -w /dev/fuse ] && unshare -m true 2>/dev/null; then
         cp "$STACKS_TREE" stuck-world
         mkdir stuck
         started unshare -m --propagation private /usr/bin/python3 -B "$here/stuck-program.py" "$PWD/stuck" \
                 ./stuck-world 100000 >stuck.out
-        ok 'a program runs whose file nobody can read any more' eventually grep -qE 'stuck|refused' stuck.out
+        ok 'a program runs whose file can no longer be read' eventually grep -qE 'stuck|refused' stuck.out
 fi
 if grep -q stuck stuck.out 2>/dev/null; then
         ok 'it is sampled beside another one, and nothing waits for its file' record stuck.pftrace '*-world' \

@@ -4,7 +4,7 @@
 
 stuck-program.py WHERE PROGRAM ARGUMENT...: mounts a file system of a user on the directory, whose one file has the
 program's contents, and runs it as that user. When the program has worked for a while, it says "stuck" with its pid, and
-nothing is answered any more: whoever opens the file then waits until this process is killed. Says "refused" where the
+answers nothing from then on: to open the file is to wait until this process is killed. Says "refused" where the
 kernel does not let it mount. Needs /dev/fuse, and root.
 """
 

@@ -18,7 +18,7 @@
 
 #define PERF_WAIT_NS           UINT64_C(50000000) /* for files, in one drain */
 #define PERF_WAIT_STEP_NS      UINT64_C(2000000)  /* after which the rings are looked at */
-#define PERF_WAIT_FILL_PERCENT 50u                /* of the fullest ring */
+#define PERF_WAIT_FILL_PERCENT 70u                /* of the fullest ring */
 
 /* What was sampled, for the log. */
 typedef struct PerfCounts {
