@@ -12,6 +12,7 @@
 #include "client/verbs.h"
 #include "client/view-server.h"
 #include "shared/text.h"
+#include "trace/trace-reader.h"
 
 #define UI_SITE "https://ui.perfetto.dev"
 /* The only port of this machine that the Perfetto UI's own policy lets it ask. */
@@ -56,12 +57,25 @@ static void say_forwarding(const ViewServer *server) {
                         g_get_host_name());
 }
 
+/* Where xdg-open fails, or what it opens is somebody else's or of another machine, the address is of use. */
+static void say_waiting(const char *address) {
+        fprintf(stderr,
+                "%s\n%s\n",
+                _("Waiting for the browser; Ctrl-C ends this. If none opens, open this address in "
+                  "a browser of this user:"),
+                address);
+}
+
 static void announce(const Invocation *invocation, const ViewServer *server, const char *address) {
         if (!arg_print && has_display() && open_browser(address)) {
                 if (!invocation->is_quiet)
-                        fprintf(stderr, "%s\n", _("Waiting for the browser; Ctrl-C ends this."));
+                        say_waiting(address);
                 return;
         }
+        if (!arg_print && !arg_perfetto)
+                say_hint(
+                        _("No browser here? \"desktrace report\" makes the page as a file, for one "
+                          "of another machine."));
         say_forwarding(server);
         if (!invocation->is_quiet)
                 fprintf(stderr, "%s\n", _("Open this address in a browser of this user:"));
@@ -133,6 +147,18 @@ static ExitStatus view_page(const Invocation *invocation, const TraceFiles *file
         return status ? status : trace_files_check(files, query);
 }
 
+/* The page is made of what was read; to the UI, the file goes as it is. */
+static ExitStatus check_is_trace(const TraceFiles *files) {
+        _cleanup_(trace_reader_deinit) TraceReader reader;
+        const uint8_t *packet;
+        size_t n;
+        int r;
+
+        trace_reader_init(&reader, files->fds[0]);
+        r = trace_reader_next(&reader, &packet, &n);
+        return trace_files_report(files, NULL, r > 0 ? QUERY_E_NO_TRACE : r);
+}
+
 static ExitStatus view_in_ui(const Invocation *invocation, const TraceFiles *files) {
         g_autoptr(GError) error = NULL;
         g_autoptr(GMappedFile) file = g_mapped_file_new_from_fd(files->fds[0], FALSE, &error);
@@ -140,7 +166,10 @@ static ExitStatus view_in_ui(const Invocation *invocation, const TraceFiles *fil
         ViewDocument document = { .name = name,
                                   .type = "application/octet-stream",
                                   .site = UI_SITE };
+        ExitStatus status = check_is_trace(files);
 
+        if (status)
+                return status;
         if (!file) {
                 say_error(_("cannot read %s: %s"), files->name, error->message);
                 return STATUS_FAILED;

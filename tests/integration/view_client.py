@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -134,11 +135,42 @@ def check_ui(checks, desktrace, trace):
     view.end()
 
 
+def check_words(checks, desktrace, trace):
+    """What somebody reads for whom no browser opens."""
+    command = [desktrace, "view", "--timeout", "200ms"]
+
+    def run(*arguments, **environment):
+        environment = {**os.environ, **environment}
+        return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, env=environment)
+
+    done = run(trace)
+    checks.ok("without a display it says how to get a file", '"desktrace report"' in done.stderr, done.stderr)
+    done = run(trace, SSH_CONNECTION="192.0.2.1 1 192.0.2.2 22")
+    checks.ok("over ssh, how to reach it", re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 ", done.stderr), done.stderr)
+    with tempfile.TemporaryDirectory() as directory:
+        with open(directory + "/xdg-open", "w", encoding="utf-8") as script:
+            script.write("#!/bin/sh\nexit 3\n")
+        os.chmod(script.name, 0o755)
+        done = run(trace, DISPLAY=":77", PATH=f"{directory}:{os.environ['PATH']}")
+    checks.ok("where none opens, it has said the address", re.search(r"^http://127\.", done.stderr, re.M), done.stderr)
+    with tempfile.NamedTemporaryFile() as file:
+        for what, text in (("text", b"hello\n" * 99), ("an empty file", b"")):
+            file.write(text)
+            file.flush()
+            for way in ([], ["--perfetto"]):
+                done = run(*way, file.name)
+                is_told = done.returncode == 1 and "is not a Perfetto trace" in done.stderr
+                checks.ok(" ".join([what, "is no recording", *way]), is_told, done.stderr)
+            file.truncate(0)
+            file.seek(0)
+
+
 def main(desktrace, trace):
     checks = Checks()
     check_refusals(checks, desktrace, trace)
     check_users(checks, desktrace, trace)
     check_ui(checks, desktrace, trace)
+    check_words(checks, desktrace, trace)
     done = subprocess.run(
         [desktrace, "view", "--print", "--timeout", "200ms", trace], capture_output=True, text=True, check=False
     )
