@@ -31,24 +31,28 @@ static bool put_text(ParquetColumn *column, sqlite3_stmt *row, int i) {
         return parquet_column_add_text(column, text ? text : "");
 }
 
+/* Asks SQLite for the column once: each of its functions for columns of a row looks at the whole statement. */
 static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
-        switch (sqlite3_column_type(row, i)) {
+        sqlite3_value *value = sqlite3_column_value(row, i);
+
+        switch (sqlite3_value_type(value)) {
         case SQLITE_NULL:
                 parquet_column_add_nothing(column);
                 return true;
         case SQLITE_INTEGER:
-                return parquet_column_add_int64(column, sqlite3_column_int64(row, i));
+                return parquet_column_add_int64(column, sqlite3_value_int64(value));
         case SQLITE_FLOAT:
-                return parquet_column_add_double(column, sqlite3_column_double(row, i));
+                return parquet_column_add_double(column, sqlite3_value_double(value));
         default:
                 return put_text(column, row, i);
         }
 }
 
 int export_parquet_take(Export *export, sqlite3_stmt *row, void *user_data) {
+        const int n_columns = sqlite3_column_count(row);
         ParquetWriter *writer = user_data;
 
-        for (int i = 0; i < sqlite3_column_count(row); i++)
+        for (int i = 0; i < n_columns; i++)
                 if (!put_value(parquet_writer_column(writer, (size_t)i), row, i)) {
                         g_free(export->column);
                         export->column = g_strdup(sqlite3_column_name(row, i));

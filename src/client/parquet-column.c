@@ -10,7 +10,7 @@
 #include "client/thrift-writer.h"
 #include "shared/macro.h"
 
-#define ZSTD_LEVEL 3
+#define ZSTD_LEVEL 1
 
 /* Numbers of the format. */
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
