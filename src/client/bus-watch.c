@@ -77,10 +77,20 @@ bool bus_watch_is_closed(const BusWatch *watch) {
         return watch->is_closed;
 }
 
-/* Only the bus itself says that for another one. */
+/* Only the bus itself says that for another one: it was asked when it went, or when there was none yet. */
 bool bus_watch_has_lost(sd_bus_message *reply) {
-        return sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0 &&
-               streq(sd_bus_message_get_sender(reply) ?: "", MESSAGE_BUS_NAME);
+        static const char *const errors[] = {
+                SD_BUS_ERROR_NO_REPLY,
+                SD_BUS_ERROR_SERVICE_UNKNOWN,
+                SD_BUS_ERROR_NAME_HAS_NO_OWNER,
+        };
+
+        if (!streq(sd_bus_message_get_sender(reply) ?: "", MESSAGE_BUS_NAME))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+                if (sd_bus_message_is_method_error(reply, errors[i]) > 0)
+                        return true;
+        return false;
 }
 
 void bus_watch_deinit(BusWatch *watch) {

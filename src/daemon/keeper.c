@@ -29,6 +29,8 @@ static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is
 #define KEEPER_DESCRIPTORS_MAX          1024
 #define KEEPER_DESCRIPTORS_PER_USER_MAX 256
 
+#define OUTPUT_NAME_BYTES 512
+
 #define KEEPER_STEP_BYTES (4u << 20)                  /* copied in a turn of the main loop */
 #define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
 #define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
@@ -573,19 +575,34 @@ static const char *words_of(int r) {
         return strerror(-r);
 }
 
+/* As its file was called when it was opened or last moved; the kernel knows that without asking the file system. */
+static void find_output_name(const Found *found, char ret[static OUTPUT_NAME_BYTES]) {
+        char link[64];
+        ssize_t n = -1;
+
+        if (found->output_fd >= 0) {
+                snprintf(link, sizeof(link), "/proc/self/fd/%d", found->output_fd);
+                n = readlink(link, ret, OUTPUT_NAME_BYTES - 1);
+        }
+        ret[MAX(n, (ssize_t)0)] = 0;
+}
+
 /* What cannot be gone on with would be found again and again. */
 static void keeper_take(Keeper *keeper, Found *found) {
-        const bool has_output = found->output_fd >= 0;
-        int r = keeper_go_on(keeper, found);
+        char output[OUTPUT_NAME_BYTES];
+        int r;
 
+        find_output_name(found, output);
+        r = keeper_go_on(keeper, found);
         if (r == 0) {
                 found_tell(found, bus_now(keeper->bus));
                 return;
         }
         forget_all(found->id, SESSION_BUFFERS_MAX);
-        log_error("session %" PRIu64 " of the process before is lost%s: %s",
+        log_error("session %" PRIu64 " of the process before is lost%s%s: %s",
                   found->id,
-                  has_output ? ", but for what is in its output" : "",
+                  output[0] ? ", but for what is in its output " : "",
+                  output,
                   words_of(r));
 }
 

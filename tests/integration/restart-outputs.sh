@@ -66,6 +66,9 @@ says_what_is_lost() {
         "$DESKTRACE" inspect --json=short "$1" | grep -q "$expected"
 }
 
+# n_looks N: "top" has seen slices of programs, or that there are none, in its Nth line or later
+n_looks() { tail -n "+$1" top.lines | grep -q '"slices":\['; }
+
 WHOLE='torn == 0 and increasing and n_texts > 100'
 
 # What lies on top of another file system is not kept, so not on the root of a container.
@@ -129,6 +132,44 @@ sleep 1
 stop_client
 ok 'the ring is written when it ends' is_recorded
 ok 'with what was before and after' check ring.pftrace "$WHOLE"
+
+"$DESKTRACE" record --user --flight-recorder --trigger seen -o "$tmp/taken.pftrace" org.example.count \
+        >waiting.said 2>&1 &
+client=$!
+pids+=("$client")
+ok 'a command that waits for a trigger is kept' eventually is_stored '-c0'
+"$DESKTRACE" top --user --json=short -i 200ms >top.lines 2>/dev/null &
+top=$!
+pids+=("$top")
+ok 'so is one that looks on' eventually n_looks 1
+ok 'the service is killed' ends KILL
+ok 'who waits goes on' eventually counts 'the recording goes on' waiting.said 1
+ok 'the trigger comes after that' eventually "$DESKTRACE" trigger --user seen
+ok 'and the snapshot is taken' eventually test -s "$tmp/taken-1.pftrace"
+ok 'who looks on sees slices again' eventually n_looks $(($(wc -l <top.lines) + 1))
+ok 'of the same session' test "$("$DESKTRACE" list sessions --user --no-legend | wc -l)" = 2
+kill -INT "$top"
+wait "$top"
+stop_client
+ok 'the one that waited ends as ever' is_recorded
+
+# As a session that kills each process that takes it.
+recording plain -o "$outputs/looping.pftrace"
+ok 'one more is written' grows "$outputs/looping.pftrace"
+says_where_it_is() {
+        grep -aq "is lost, but for what is in its output $outputs/looping.pftrace: the processes before" "$tmp/log"
+}
+# Four, and more on a machine that is so slow that one of them does not count as soon.
+kills_in_a_row() {
+        for _ in {1..12}; do
+                ends KILL
+                says_where_it_is && return
+        done
+}
+ok 'after a crash loop the log says where what was recorded is' kills_in_a_row
+ok 'the command ends' eventually not kill -0 "$client"
+ok 'what was written is whole' check "$outputs/looping.pftrace" 'increasing and n_texts > 0'
+ok 'nothing of it is kept' eventually not is_stored .
 
 recording plain -o "$outputs/left.pftrace"
 kill -STOP "$(service_pid)"
