@@ -85,13 +85,25 @@ as alice ./hello-desktrace --seconds 100 >/dev/null 2>&1 &
 hello=$!
 as alice desktrace record -t 60s -o /home/alice/starved.pftrace -p apps >/tmp/alice 2>&1 &
 recorder=$!
+# On a tmpfs: what is on the root, an overlay here, ends with the service.
+as alice desktrace record -t 60s -o /tmp/kept.pftrace -p apps >/tmp/kept 2>&1 &
+kept=$!
 within 10 test -s /home/alice/starved.pftrace
+within 10 test -s /tmp/kept.pftrace
 service=$(main_pid desktraced.service)
 starve desktraced.service
 ok 'a service without memory is killed' within 20 was_starved desktraced.service "$service"
 feed desktraced.service
 wait $recorder
 ok 'who records is told' test $? != 0
+ok 'who records into a file that outlives it goes on' within 20 grep -q 'the recording goes on' /tmp/kept
+after=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))')
+sleep 0.5
+kill -INT $kept
+wait $kept
+ok 'and ends as ever' grep -qx '[06]' <<<$?
+ok 'with what was before and after' is_true /tmp/kept.pftrace \
+        "d['start_ns'] < d['away'][0]['from_ns'] and d['start_ns'] + d['duration_ns'] > $after"
 ok 'the next one records as before' as alice desktrace record -t 500ms -o /home/alice/after.pftrace -p apps
 ok 'the program, too' is_true /home/alice/after.pftrace 'd["track_events_total"] > 0'
 kill $hello

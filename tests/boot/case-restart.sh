@@ -28,6 +28,7 @@ session() {
 is_same_session() { [ -n "$1" ] && [ "$(session)" = "$1" ]; }
 has_bytes() { [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -ge "$2" ]; }
 says() { [ "$(grep -c 'the recording goes on' /tmp/written.said)" -ge "$1" ]; }
+is_another() { [ "$(main_pid desktraced.service)" != "$1" ] && is_active desktraced.service; }
 has_no_session() { list_sessions | json 'd and sys.exit(1)'; }
 n_stored() { systemctl show -P NFileDescriptorStore desktraced.service; }
 has_stored_more_than() { [ "$(n_stored)" -gt "$1" ]; }
@@ -75,6 +76,10 @@ as alice desktrace record -t 40 -f -p apps -o $written >/tmp/written.said 2>&1 &
 writer=$!
 ok 'a fifth one is written while it records' within 20 has_bytes $written 1
 ok 'its output is kept' within 20 has_stored_more_than $((n + 4))
+# From the next process on: as if it hung.
+mkdir -p /run/systemd/system/desktraced.service.d
+printf '[Service]\nWatchdogSec=2s\n' >/run/systemd/system/desktraced.service.d/watchdog.conf
+systemctl daemon-reload
 killed=$(main_pid desktraced.service)
 before=$(boottime)
 ok 'the service is restarted' systemctl restart desktraced.service
@@ -98,8 +103,13 @@ ok 'it has what was before and after the trigger' has_slices "< $before" $trigge
 ok 'what was detached later can be read' as alice desktrace stop later -f -o $later
 ok 'it has what was recorded before' has_slices "< $before" $later
 
-kill -KILL "$(main_pid desktraced.service)"
-ok 'a killed service is started again' within 20 is_same_session "$recorder"
+hung=$(main_pid desktraced.service)
+kill -STOP "$hung"
+ok 'one that hangs is ended by the watchdog' within 30 is_another "$hung"
+ok 'for that reason' grep -q 'watchdog' <(journalctl -b -q -o cat -u desktraced.service)
+ok 'and the next goes on' within 20 is_same_session "$recorder"
+rm /run/systemd/system/desktraced.service.d/watchdog.conf
+systemctl daemon-reload
 after=$(boottime)
 ok 'its session records, too' within 30 records ">= $after"
 status=0
@@ -107,7 +117,7 @@ wait "$writer" || status=$?
 ok 'the fifth one has ended at its time' grep -qx '[06]' <<<"$status"
 ok 'who recorded it was told both times' says 2
 ok 'its file has what was before the restart' has_slices "< $before" $written
-ok 'and after the kill' has_slices ">= $after" $written
+ok 'and after the second time' has_slices ">= $after" $written
 ok 'and is whole' is_true $written 'd["end"] == "complete" and d["undecodable_events"] == 0'
 ok 'and still has what was before the restart' has_slices "< $before"
 ok 'nothing is wrong with that' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
