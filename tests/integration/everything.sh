@@ -16,7 +16,7 @@ instances_have_owners() {
         local name pid
         for name in "$TRACEFS"/instances/desktrace-*; do
                 pid=${name##*desktrace-}
-                [ ! -d "$name" ] || [ -d "/proc/${pid%-*}" ] || return
+                [ ! -d "$name" ] || [ -d "/proc/${pid%%-*}" ] || return
         done
 }
 
