@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -208,6 +209,42 @@ START_TEST(test_sockets_are_closed_while_files_hang) {
 }
 END_TEST
 
+/* With something in it that nobody has read, so that a thread closes it. */
+static int unread_socket(void) {
+        int sockets[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+        ck_assert_int_eq(send(sockets[0], "x", 1, 0), 1);
+        close(sockets[0]);
+        return sockets[1];
+}
+
+START_TEST(test_user_with_many_sockets_that_hang_is_full_until_they_are_closed) {
+        struct rlimit limit;
+
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        if (limit.rlim_cur < 2 * CLOSER_SOCKETS_PENDING_MAX) {
+                test_skip("a process may have only %llu descriptors here",
+                          (unsigned long long)limit.rlim_cur);
+                return;
+        }
+        setup();
+        hanging_fd = unread_socket();
+        closer_close_socket(MALLORY, hanging_fd);
+        sem_wait(&has_begun);
+        for (unsigned i = 1; i < CLOSER_SOCKETS_PENDING_MAX; i++) {
+                ck_assert(!closer_is_full(MALLORY));
+                closer_close_socket(MALLORY, unread_socket());
+        }
+        ck_assert(closer_is_full(MALLORY));
+        ck_assert(!closer_is_full(ALICE));
+        let_go();
+        ck_assert(!closer_is_full(MALLORY));
+}
+END_TEST
+
 START_TEST(test_what_hangs_is_pending_until_it_is_closed) {
         setup();
         ck_assert(!closer_has_pending());
@@ -225,4 +262,5 @@ TEST_MAIN("closer",
           test_descriptors_that_nobody_has_read_are_closed_with_their_socket,
           test_sockets_do_not_linger,
           test_sockets_are_closed_while_files_hang,
+          test_user_with_many_sockets_that_hang_is_full_until_they_are_closed,
           test_what_hangs_is_pending_until_it_is_closed)

@@ -18,12 +18,12 @@ static void assert_text(const EventNames *names, const char *text) {
 }
 
 START_TEST(test_only_names_with_a_group_are_kept) {
-        static const char long_name[] = "group/"
-                                        "0123456789012345678901234567890123456789012345678901234567"
-                                        "0123456789012345678901234567890123456789012345678901234567"
-                                        "89012345678901234567890123";
+        char long_name[EVENT_NAME_MAX + 2] = "group/", longest[EVENT_NAME_MAX + 1] = "group/";
+        char text[2 * EVENT_NAME_MAX];
         EventNames names = {};
 
+        memset(long_name + 6, 'x', sizeof(long_name) - 7);
+        memset(longest + 6, 'x', sizeof(longest) - 7);
         ck_assert_int_eq(event_names_set(&names,
                                          (const char *const[]){ "a/b",
                                                                 "",
@@ -35,10 +35,12 @@ START_TEST(test_only_names_with_a_group_are_kept) {
                                                                 "a/\xc3\xa4",
                                                                 "none",
                                                                 long_name,
+                                                                longest,
                                                                 "c/d",
                                                                 NULL }),
                          0);
-        assert_text(&names, "a/b\nc/d\n");
+        snprintf(text, sizeof(text), "a/b\n%s\nc/d\n", longest);
+        assert_text(&names, text);
         event_names_deinit(&names);
 }
 END_TEST

@@ -191,7 +191,22 @@ START_TEST(test_changed_files_are_read_again) {
 }
 END_TEST
 
+START_TEST(test_a_file_that_is_too_long_counts_as_empty) {
+        FILE *file;
+
+        setup();
+        ck_assert_uint_eq(find(100000, 0), 1000);
+        file = fopen(subuid, "a");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(ftruncate(fileno(file), LOGIN_USERS_FILE_BYTES_MAX + 1), 0);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_uint_eq(find(100000, 0), 100000);
+        teardown();
+}
+END_TEST
+
 TEST_MAIN("login-users",
+          test_a_file_that_is_too_long_counts_as_empty,
           test_a_uid_of_its_own_is_its_own_user,
           test_a_subordinate_uid_is_its_owners,
           test_an_account_in_somebody_elses_range_is_its_own,

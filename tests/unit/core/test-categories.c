@@ -79,21 +79,24 @@ START_TEST(test_what_no_string_of_the_bus_may_hold_is_left_out) {
 END_TEST
 
 START_TEST(test_what_is_long_is_cut_off) {
-        static char text[CATEGORY_DESCRIPTION_MAX + 100];
+        static char text[CATEGORY_DESCRIPTION_MAX + 100], tag[CATEGORY_TAG_MAX + 2];
         size_t category, n_tags = 0;
 
         memset(text, 'x', sizeof(text) - 1);
+        memset(tag, 't', sizeof(tag) - 1);
         begin();
         category = wire_begin(&writer, 1);
         wire_put_string(&writer, 1, "a");
         wire_put_string(&writer, 2, text);
-        for (size_t i = 0; i < CATEGORY_TAGS_MAX + 4; i++)
+        wire_put_string(&writer, 3, tag);
+        for (size_t i = 1; i < CATEGORY_TAGS_MAX + 4; i++)
                 wire_put_string(&writer, 3, "t");
         wire_end(&writer, category);
         read_all();
         for (const char *at = said; (at = strstr(at, " #t")); at++)
                 n_tags++;
         ck_assert_uint_eq(n_tags, CATEGORY_TAGS_MAX);
+        ck_assert_uint_eq(strspn(strstr(said, " #t") + 2, "t"), CATEGORY_TAG_MAX);
         ck_assert_uint_eq(strcspn(said, "#"), strlen("a: ") + CATEGORY_DESCRIPTION_MAX + 1);
 }
 END_TEST

@@ -101,6 +101,8 @@ START_TEST(test_huge_repetitions_are_refused_or_small) {
         Pattern *made = NULL;
 
         ck_assert_int_eq(pattern_new(&made, "(((a{999}){999}){999})", why), -EINVAL);
+        ck_assert_int_eq(pattern_new(&made, "(ab){2000}", why), -EINVAL);
+        ck_assert_msg(strstr(why, "PATTERN_COMPILED_BYTES_MAX"), "%s", why);
 }
 END_TEST
 

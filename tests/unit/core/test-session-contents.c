@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/events/service-packets.h"
+#include "core/model/session-phase.h"
 #include "fixture.h"
 
 #define CURIOUS "builtin_data_sources { enable_concurrent_session_events: true } "
@@ -510,15 +511,15 @@ END_TEST
  * Other sessions
  */
 
-typedef struct Concurrent {
+typedef struct ToldEvent {
         uint64_t state, session_id, uid, n_sources, ns;
         char name[32];
-} Concurrent;
+} ToldEvent;
 
-static Concurrent concurrent_at(const Bytes *trace, size_t nth) {
+static ToldEvent concurrent_at(const Bytes *trace, size_t nth) {
         TestPacket packet = trace_packet(trace, PACKET_CONCURRENT_SESSION_EVENT, nth);
         TestPacket event = message(&packet, PACKET_CONCURRENT_SESSION_EVENT);
-        Concurrent concurrent = {
+        ToldEvent concurrent = {
                 .state = packet_uint(&event, 1),
                 .session_id = packet_uint(&event, 3),
                 .uid = packet_uint(&event, 4),
@@ -542,7 +543,7 @@ static void expect_concurrent(const Bytes *trace,
                               uint64_t state,
                               const char *name,
                               const FakeConsumer *of) {
-        Concurrent concurrent = concurrent_at(trace, nth);
+        ToldEvent concurrent = concurrent_at(trace, nth);
 
         ck_assert_uint_eq(concurrent.state, state);
         ck_assert_str_eq(concurrent.name, name);
@@ -658,7 +659,7 @@ START_TEST(test_events_that_nobody_reads_are_limited) {
 
         fixture_init(&f);
         a = fixture_start_session(&f, 0, CURIOUS CONFIG_ONE("none"));
-        for (unsigned i = 0; i < 2000; i++) {
+        for (unsigned i = 0; i < CONCURRENT_EVENTS_MAX / 2; i++) {
                 FakeConsumer *b = fixture_start_session(&f, 1001, CONFIG_ONE("none"));
 
                 fixture_stop_session(&f, b);
@@ -666,7 +667,8 @@ START_TEST(test_events_that_nobody_reads_are_limited) {
                 free(f.consumers[--f.n_consumers]);
         }
         trace = fixture_read(&f, a);
-        ck_assert_uint_eq(trace_count(&trace, PACKET_CONCURRENT_SESSION_EVENT), 4096);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_CONCURRENT_SESSION_EVENT),
+                          CONCURRENT_EVENTS_MAX);
         bytes_deinit(&trace);
         fixture_deinit(&f);
 }

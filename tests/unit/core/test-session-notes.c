@@ -98,6 +98,22 @@ START_TEST(test_a_clone_has_the_notes_of_its_original) {
 }
 END_TEST
 
+START_TEST(test_notes_of_all_programs_together_are_limited) {
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        for (size_t i = 0; i <= SESSION_NOTES_MAX / INSTANCE_NOTES_MAX; i++) {
+                FakeProducer *app = fixture_connect_producer(&f, 1000, "app", "track_event");
+
+                for (size_t k = 0; k < INSTANCE_NOTES_MAX; k++)
+                        add_note(app, "no left channel");
+        }
+        ck_assert_uint_eq(session_n_notes(consumer->session), SESSION_NOTES_MAX);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_notes_are_limited_in_number_and_length_and_charged) {
         char text[2 * INSTANCE_NOTE_BYTES_MAX];
         FakeConsumer *consumer;
@@ -189,6 +205,7 @@ TEST_MAIN("session-notes",
           test_a_note_is_told_with_who_said_it_and_when_he_is_gone,
           test_a_note_is_in_the_trace_once_as_an_event_that_readers_show,
           test_a_clone_has_the_notes_of_its_original,
+          test_notes_of_all_programs_together_are_limited,
           test_notes_are_limited_in_number_and_length_and_charged,
           test_notes_of_no_instance_and_without_words_are_ignored,
           test_a_period_that_is_too_short_is_told,

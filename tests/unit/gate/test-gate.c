@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "closer/closer.h"
+#include "gate/handshake.h"
 #include "gate/stand-in.h"
 #include "shared/fd.h"
 #include "test.h"
@@ -266,6 +267,32 @@ START_TEST(test_handshake_that_is_none_ends) {
 }
 END_TEST
 
+/* The answers to `n` lines that mean nothing. */
+static bool ends_after(size_t n_lines, size_t n_bytes) {
+        char text[HANDSHAKE_LINE_BYTES_MAX + 2];
+        GateWorld world;
+        bool ends;
+
+        gate_world_new(&world, NULL);
+        send_all(world.peer, "", 1);
+        memset(text, 'x', sizeof(text));
+        memcpy(text + n_bytes - 2, "\r\n", 2);
+        for (size_t i = 0; i < n_lines; i++)
+                send_all(world.peer, text, n_bytes);
+        gate_world_run(&world);
+        ends = has_ended(world.peer);
+        gate_world_end(&world);
+        return ends;
+}
+
+START_TEST(test_handshake_is_limited_in_lines_and_their_length) {
+        ck_assert(!ends_after(HANDSHAKE_LINES_MAX, 10));
+        ck_assert(ends_after(HANDSHAKE_LINES_MAX + 1, 10));
+        ck_assert(!ends_after(1, HANDSHAKE_LINE_BYTES_MAX / 2));
+        ck_assert(ends_after(1, HANDSHAKE_LINE_BYTES_MAX + 2));
+}
+END_TEST
+
 START_TEST(test_a_peer_that_begins_unasked_is_not_heard) {
         static const char hello[] = "\0BEGIN\r\n";
         char said[512];
@@ -297,6 +324,7 @@ START_TEST(test_peer_that_does_not_know_its_uid_is_welcome) {
 END_TEST
 
 TEST_MAIN("gate",
+          test_handshake_is_limited_in_lines_and_their_length,
           test_messages_pass_both_ways,
           test_handshake_and_messages_may_come_byte_by_byte,
           test_large_messages_pass_and_leave_nothing,

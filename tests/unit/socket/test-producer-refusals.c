@@ -6,6 +6,7 @@
 
 #include "log-capture.h"
 #include "producer-world.h"
+#include "socket/producer/producer-port-private.h"
 
 static void assert_fails(ProducerClient *client, uint64_t request) {
         const ClientReply *reply = world_reply(client, request);
@@ -136,7 +137,63 @@ PORT_WORLD_TEST(test_triggers_that_are_not_heard_fail_and_the_others_are_sent) {
         client_deinit(&app);
 }
 
+/* A producer that never asks for its commands, until the service has had enough. Returns how many sessions that took. */
+static unsigned sessions_until_it_is_disconnected(const char *config) {
+        static const uint8_t initialize[] = { 0x08, 0x80, 0x20, 0x1a, 3, 'a', 'p', 'p' };
+        ProducerClient app;
+        unsigned n = 0;
+
+        world_connect(&app);
+        client_bind(&app);
+        world_run_one(&app);
+        client_call(&app, CLIENT_INITIALIZE, true, initialize, sizeof(initialize));
+        client_register_source(&app, "track_event", 77);
+        world_run_one(&app);
+        while (!app.is_closed) {
+                FakeConsumer *consumer = fixture_start_session(&f, getuid(), config);
+
+                fixture_free_session(consumer);
+                free(consumer);
+                f.n_consumers--;
+                n++;
+                world_run_one(&app);
+        }
+        client_deinit(&app);
+        return n;
+}
+
+PORT_WORLD_TEST(test_only_so_many_commands_wait_for_who_does_not_ask_for_them) {
+        _cleanup_(freep) char *log = NULL;
+        unsigned n;
+
+        log_capture_begin();
+        n = sessions_until_it_is_disconnected(CONFIG_ONE("track_event"));
+        log = log_capture_end();
+        ck_assert_logs(log, "it does not ask for its commands");
+        /* Each costs one at least, to set the source up, and few more. */
+        ck_assert_uint_le(n, PRODUCER_HELD_COMMANDS_MAX);
+        ck_assert_uint_gt(n, PRODUCER_HELD_COMMANDS_MAX / 8);
+}
+
+PORT_WORLD_TEST(test_commands_that_wait_are_limited_in_bytes_as_well) {
+        static char config[(64 << 10) + 256];
+        size_t n_head;
+        unsigned n;
+
+        strcpy(config,
+               "buffers { size_kb: 4 } data_sources { config { name: 'track_event' "
+               "track_event_config { enabled_tags: '");
+        n_head = strlen(config);
+        memset(config + n_head, 'x', 64 << 10);
+        strcpy(config + n_head + (64 << 10), "' } } }");
+        n = sessions_until_it_is_disconnected(config);
+        ck_assert_uint_le(n, PRODUCER_HELD_BYTES_MAX / (64 << 10));
+        ck_assert_uint_gt(n, PRODUCER_HELD_BYTES_MAX / (64 << 10) / 4);
+}
+
 TEST_MAIN("producer-refusals",
+          test_only_so_many_commands_wait_for_who_does_not_ask_for_them,
+          test_commands_that_wait_are_limited_in_bytes_as_well,
           test_each_descriptor_that_is_refused_is_told_and_logged,
           test_an_update_of_what_is_not_registered_fails,
           test_an_update_that_is_too_large_fails_and_changes_nothing,
