@@ -173,7 +173,15 @@ has_answered() {
         eventually adds_replies
         echo "# worst reply to the innocent, ms | $1 | bus ${replies[0]} | floor ${replies[1]} |" \
                 "over it ${replies[2]} | native ${replies[3]} | ${replies[4]} and ${replies[5]} replies"
+        tells_longest_turn "$1"
         ok "$1: the innocent is answered" has_replies
+}
+# Of the service's main loop since this was asked last, in time of a CPU, where $TEST_LONGEST_TURN names liblongest-turn
+reset_turns() { dd if=/dev/zero of="$tmp/turn" bs=8 count=1 conv=notrunc status=none; }
+tells_longest_turn() {
+        [ "${TEST_LONGEST_TURN-}" ] || return 0
+        echo "# longest turn, ms of CPU | $1 | $(od -An -td8 -N8 "$tmp/turn" | awk '{ printf "%.1f", $1 / 1e6 }')"
+        reset_turns
 }
 # is_answered: since this was asked last
 is_answered() {
@@ -212,6 +220,12 @@ native_service() {
         for name in ${!DESKTRACE_*} DBUS_{SESSION,SYSTEM}_BUS_ADDRESS PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME; do
                 [ -z "${!name-}" ] || keep+=(-E "$name")
         done
+        if [ "${TEST_LONGEST_TURN-}" ]; then
+                cp "$TEST_LONGEST_TURN" "$tmp/longest-turn.so"
+                reset_turns
+                chmod 666 "$tmp/turn"
+                keep+=(-E "LD_PRELOAD=$tmp/longest-turn.so" -E "LONGEST_TURN=$tmp/turn")
+        fi
         mkdir -p "$tmp/sockets"
         socket=${sockets-$tmp/sockets}/native.sock
         started "${service_as[@]}" systemd-socket-activate -l "$socket" "${keep[@]}" "$DESKTRACED" $service_mode

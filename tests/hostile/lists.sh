@@ -20,6 +20,7 @@ for what in sources events categories; do
 done
 gives "so is ActivateTriggers()" 'one call may send 64 triggers.*TRIGGER_NAMES_MAX' calls triggers
 gives "and RegisterProducer() with very many categories" 'LimitExceeded.*SOURCE_CATEGORIES_MAX' calls register
+gives "so is an option that nobody reads, of very many values" 'LimitExceeded.*BUS_VALUES_MAX' calls values
 gives "AddNotes() of a program is answered, and keeps few" '^answered answered answered $' \
         calls_in_one_line producer notes notes
 ok "a list of a reasonable length is read" start 4 sources as 1 org.example.innocent \

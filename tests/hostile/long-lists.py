@@ -3,8 +3,8 @@
 """Calls with lists as long as a message may be.
 
 long-lists.py SOCKET CALL...     on one connection; says each error's text, or "answered". Calls are sources, events,
-                                 categories (of StartSession()), triggers, register (categories), producer (which is
-                                 a plain one), notes
+                                 categories (of StartSession()), triggers, register (categories), values (of an
+                                 option that nobody reads), producer (which is a plain one), notes
 """
 
 import re
@@ -14,12 +14,13 @@ import sys
 import raw_bus
 
 BYTES = 3 << 20  # of the 4 MiB that a message may have
+CATEGORIES_MAX = 16384  # SOURCE_CATEGORIES_MAX
 TIMEOUT_S = 100
 
 
-def names():
+def names(n=BYTES // 12):
     """An "as" from a multiple of 4 on: names that differ, as short as that allows."""
-    return struct.pack("<I", BYTES) + b"".join(struct.pack("<I7sx", 7, b"%07d" % i) for i in range(BYTES // 12))
+    return struct.pack("<I", 12 * n) + b"".join(struct.pack("<I7sx", 7, b"%07d" % i) for i in range(n))
 
 
 def option(name):
@@ -30,7 +31,7 @@ def option(name):
 
 def registered():
     """sa(sa{sv})a{sv} of one source."""
-    entry = raw_bus.align(raw_bus.string("categories") + b"\2as\0", 4) + names()
+    entry = raw_bus.align(raw_bus.string("categories") + b"\2as\0", 4) + names(CATEGORIES_MAX + 1)
     source = raw_bus.align(raw_bus.string("org.example.list"), 4) + struct.pack("<I", len(entry))
     source = raw_bus.align(source, 8) + entry
     body = raw_bus.align(raw_bus.string("list"), 4) + struct.pack("<I", len(source))
@@ -38,17 +39,24 @@ def registered():
     return raw_bus.align(body + struct.pack("<I", 0), 8)
 
 
-def plain():
+def plain(options=b""):
     sources = raw_bus.align(raw_bus.align(raw_bus.string("org.example.list"), 4) + struct.pack("<I", 0), 8)
     body = raw_bus.align(raw_bus.string("list"), 4) + struct.pack("<I", len(sources))
     body = raw_bus.align(raw_bus.align(body, 8) + sources, 4)
-    return raw_bus.align(body + struct.pack("<I", 0), 8)
+    return raw_bus.align(body + struct.pack("<I", len(options)), 8) + options
+
+
+def values():
+    """The same with an option that is not known: empty arrays, very many."""
+    option = raw_bus.align(raw_bus.string("newer") + b"\3aas\0", 4)
+    return plain(option + struct.pack("<I", BYTES) + bytes(BYTES))
 
 
 CALLS = {
     "triggers": ("ActivateTriggers", "asa{sv}", lambda: names() + struct.pack("<I", 0)),
     "notes": ("AddNotes", "tas", lambda: struct.pack("<Q", 1) + names()),
     "producer": ("RegisterProducer", "sa(sa{sv})a{sv}", plain),
+    "values": ("RegisterProducer", "sa(sa{sv})a{sv}", values),
     "register": ("RegisterProducer", "sa(sa{sv})a{sv}", registered),
 }
 

@@ -10,14 +10,12 @@
 #include <string.h>
 
 #include "bus/link/turns.h"
+#include "bus/link/values.h"
 #include "gate/gate.h"
 #include "shared/macro.h"
 
 #define CALL_BYTES      1024 /* of a message itself, and its header */
-#define ARGUMENT_BYTES  8    /* of a number, and of what a text has besides */
 #define WEIGH_BYTES_MAX (64u << 10)
-
-#define ENTERED 1 /* what sd_bus_message_enter_container() returns: no argument weighs as little */
 
 typedef struct TurnsCall {
         List link;
@@ -121,40 +119,6 @@ void turns_deinit(Turns *turns) {
  * How long a message is
  */
 
-/* A basic argument. Its bytes, or a negative errno. */
-static int weigh_basic(sd_bus_message *message, char type) {
-        const char *text;
-        int r;
-
-        if (!strchr("sog", type))
-                r = sd_bus_message_skip(message, (char[]){ type, '\0' });
-        else
-                r = sd_bus_message_read_basic(message, type, &text);
-        if (r < 0)
-                return r;
-        return strchr("sog", type)
-                       ? (int)MIN(strlen(text) + ARGUMENT_BYTES, (size_t)GATE_MESSAGE_BYTES_MAX)
-                       : ARGUMENT_BYTES;
-}
-
-/* An array of numbers, which is there in one piece. */
-static int weigh_numbers(sd_bus_message *message, char type) {
-        const void *data;
-        size_t n;
-        int r;
-
-        r = sd_bus_message_read_array(message, type, &data, &n);
-        return r < 0 ? r : (int)MIN(n + ARGUMENT_BYTES, (size_t)GATE_MESSAGE_BYTES_MAX);
-}
-
-static int weigh_one(sd_bus_message *message, char type, const char *contents) {
-        if (type == 'a' && contents[0] && strchr("ynqiuxtd", contents[0]))
-                return weigh_numbers(message, contents[0]);
-        if (!strchr("aver", type))
-                return weigh_basic(message, type);
-        return sd_bus_message_enter_container(message, type, contents);
-}
-
 /* Of all arguments: goes into each container and out of it again. What cannot be read is as good as long. */
 static size_t weigh_arguments(sd_bus_message *message) {
         unsigned depth = 0;
@@ -172,8 +136,8 @@ static size_t weigh_arguments(sd_bus_message *message) {
                         depth--;
                         r = sd_bus_message_exit_container(message);
                 } else if (r > 0) {
-                        r = weigh_one(message, type, contents);
-                        depth += r == ENTERED;
+                        r = value_step(message, type, contents);
+                        depth += r == VALUE_ENTERED;
                         n += r > 0 ? (size_t)r : 0;
                 }
                 if (r < 0)

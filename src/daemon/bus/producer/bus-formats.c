@@ -151,17 +151,15 @@ static int check_names(sd_bus_message *message, sd_bus_error *error) {
         int r;
 
         r = sd_bus_message_enter_container(message, 'a', "s");
-        while (r >= 0 && (r = sd_bus_message_skip(message, "s")) > 0)
+        while (r >= 0 && n <= TRACING_FORMATS_MAX && (r = sd_bus_message_skip(message, "s")) > 0)
                 n++;
-        if (r >= 0 || r == -ENXIO)
-                r = sd_bus_message_exit_container(message);
-        if (r >= 0 && n > TRACING_FORMATS_MAX)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%zu events are more than one call may ask for, which is %u",
-                                     n,
-                                     TRACING_FORMATS_MAX);
-        return r;
+        if (n > TRACING_FORMATS_MAX)
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_LIMIT_EXCEEDED,
+                        "one call may ask for %u events; ask for the others in another",
+                        TRACING_FORMATS_MAX);
+        return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
 /* Asks who may, or goes on at once. 0 or a negative errno. */

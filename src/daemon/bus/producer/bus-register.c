@@ -10,6 +10,7 @@
 #include "bus/link/bus-error.h"
 #include "bus/link/names-read.h"
 #include "bus/link/passed-fd.h"
+#include "bus/link/values.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-source.h"
 #include "bus/producer/bus-events.h"
@@ -172,6 +173,13 @@ static const OptionReader producer_readers[] = {
 };
 /* clang-format on */
 
+/* Of a newer library. */
+static int skip_option(sd_bus_message *message) {
+        size_t n_left = BUS_VALUES_MAX;
+
+        return values_pass(message, 1, &n_left);
+}
+
 static int read_option(sd_bus_message *message,
                        const OptionReader *readers,
                        void *target,
@@ -185,7 +193,7 @@ static int read_option(sd_bus_message *message,
         while (readers->name && !streq(readers->name, name))
                 readers++;
         if (!readers->name)
-                return sd_bus_message_skip(message, "v");
+                return skip_option(message);
         r = sd_bus_message_peek_type(message, NULL, &type);
         if (r < 0)
                 return r;
@@ -265,12 +273,30 @@ static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_e
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
+/* Before any of them is read: the message has `n_arguments`. */
+static int check_values(sd_bus_message *message, size_t n_arguments, sd_bus_error *error) {
+        size_t n_left = BUS_VALUES_MAX;
+        int r;
+
+        r = values_pass(message, n_arguments, &n_left);
+        if (r == VALUES_E_TOO_MANY)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "this call has more than %d values (BUS_VALUES_MAX); register "
+                                     "data sources with fewer categories, or in several calls",
+                                     BUS_VALUES_MAX);
+        return r < 0 ? r : sd_bus_message_rewind(message, true);
+}
+
 /* Options are the last argument of the message, but are needed first. */
 static int
 read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_error *error) {
+        size_t n_left = BUS_VALUES_MAX;
         int r;
 
-        r = sd_bus_message_skip(message, "sa(sa{sv})");
+        r = check_values(message, 3, error);
+        if (r >= 0)
+                r = values_pass(message, 2, &n_left);
         if (r >= 0)
                 r = read_options(message, producer_readers, ret, error);
         return r < 0 ? r : sd_bus_message_rewind(message, true);
@@ -388,6 +414,8 @@ int bus_method_register_source(sd_bus_message *message, void *userdata, sd_bus_e
         int r;
 
         r = check_producer(bus, error);
+        if (r >= 0)
+                r = check_values(message, 2, error);
         if (r < 0)
                 return r;
         r = read_source(bus->caller->producer, message, error);
@@ -430,7 +458,9 @@ int bus_method_add_notes(sd_bus_message *message, void *userdata, sd_bus_error *
                 r = sd_bus_message_enter_container(message, 'a', "s");
         if (r < 0)
                 return r;
-        while ((r = sd_bus_message_read(message, "s", &text)) > 0)
+        for (unsigned i = 0;
+             i < INSTANCE_NOTES_MAX && (r = sd_bus_message_read(message, "s", &text)) > 0;
+             i++)
                 producer_source_note(bus->caller->producer->producer, instance, text, bus_now(bus));
         return r < 0 ? r : sd_bus_reply_method_return(message, "");
 }

@@ -58,7 +58,7 @@
 #define PRODUCER_SOURCES_MAX        64
 #define SOURCE_NAME_MAX             128
 #define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */
-#define SOURCE_CATEGORIES_MAX       32768        /* over D-Bus */
+#define SOURCE_CATEGORIES_MAX       16384        /* over D-Bus */
 #define SOURCE_UNAVAILABLE_MAX      1024 /* bytes of why it cannot record; the rest is cut off */
 
 /* Of one instance of a source: what it says about itself. */
