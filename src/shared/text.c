@@ -154,13 +154,9 @@ char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns) {
         return buffer;
 }
 
-static bool same_letter(char a, char b) {
-        return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* How many letters are missing, too many, wrong, or swapped with the next one. */
-static size_t edit_distance(const char *a, const char *b) {
-        size_t rows[3][NEAREST_NAME_MAX + 1], n = strlen(b);
+/* Of two texts in small letters, how many letters are missing, too many, wrong, or swapped with the next one. */
+static size_t edit_distance(const char *a, const char *b, size_t n) {
+        size_t rows[3][NEAREST_NAME_MAX + 1];
         size_t *before = rows[0], *above = rows[1], *row = rows[2];
 
         for (size_t j = 0; j <= n; j++)
@@ -174,29 +170,39 @@ static size_t edit_distance(const char *a, const char *b) {
                 row[0] = i + 1;
                 for (size_t j = 0; j < n; j++) {
                         row[j + 1] = MIN(above[j + 1], row[j]) + 1;
-                        row[j + 1] = MIN(row[j + 1], above[j] + !same_letter(a[i], b[j]));
-                        if (i > 0 && j > 0 && same_letter(a[i], b[j - 1]) &&
-                            same_letter(a[i - 1], b[j]))
+                        row[j + 1] = MIN(row[j + 1], above[j] + (a[i] != b[j]));
+                        if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
                                 row[j + 1] = MIN(row[j + 1], before[j - 1] + 1);
                 }
         }
         return row[n];
 }
 
-const char *text_nearest(const char *name, const char *const known[], size_t n_known) {
-        size_t best = strlen(name) / 3 + 2;
-        const char *nearest = NULL;
+static void small_letters(char ret[static NEAREST_NAME_MAX + 1], const char *text, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                ret[i] = (char)tolower((unsigned char)text[i]);
+        ret[n] = '\0';
+}
 
-        if (strlen(name) > NEAREST_NAME_MAX)
+const char *text_nearest(const char *name, const char *const known[], size_t n_known) {
+        const size_t n_name = strlen(name);
+        char a[NEAREST_NAME_MAX + 1], b[NEAREST_NAME_MAX + 1];
+        const char *nearest = NULL;
+        size_t best = n_name / 3 + 2;
+
+        if (n_name > NEAREST_NAME_MAX)
                 return NULL;
+        small_letters(a, name, n_name);
         for (size_t i = 0; i < n_known; i++) {
+                const size_t n = strlen(known[i]);
                 size_t distance;
 
-                if (strlen(known[i]) > NEAREST_NAME_MAX)
+                if (n > NEAREST_NAME_MAX || MAX(n, n_name) - MIN(n, n_name) >= best)
                         continue;
-                distance = edit_distance(name, known[i]);
+                small_letters(b, known[i], n);
+                distance = edit_distance(a, b, n);
                 /* Of a short word, too many letters would have to be wrong. */
-                if (distance < best && 2 * distance < strlen(name)) {
+                if (distance < best && 2 * distance < n_name) {
                         best = distance;
                         nearest = known[i];
                 }

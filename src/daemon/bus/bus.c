@@ -98,9 +98,18 @@ int bus_new(Bus **ret, const BusOptions *options) {
         return 0;
 }
 
+#define GONE_PER_TURN 16 /* clients that are freed */
+
 static void bus_free_all_clients(List *clients) {
         while (!list_is_empty(clients))
                 client_free(list_entry(clients->next, Client, link));
+}
+
+/* A user's programs may all leave in the same moment. Returns whether some are left, for the next turn. */
+static bool bus_free_some_gone(Bus *bus, size_t *n_left) {
+        for (; *n_left > 0 && !list_is_empty(&bus->gone); --*n_left)
+                client_free(list_entry(bus->gone.next, Client, link));
+        return !list_is_empty(&bus->gone);
 }
 
 Bus *bus_free(Bus *bus) {
@@ -292,7 +301,7 @@ bool bus_is_stopped(const Bus *bus) {
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
-        uint64_t deadline = gates_are_ready(bus->gates)
+        uint64_t deadline = gates_are_ready(bus->gates) || !list_is_empty(&bus->gone)
                                     ? 0
                                     : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
 
@@ -323,21 +332,18 @@ void bus_tick(Bus *bus, uint64_t now) {
         owned_sessions_tick(&bus->sessions, now);
 }
 
-static bool bus_is_settled(const Bus *bus) {
-        return owned_sessions_are_settled(&bus->sessions) && list_is_empty(&bus->gone);
-}
-
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
+        size_t n_left = GONE_PER_TURN;
+
         bus_send_calls(bus);
         if (gates_are_ready(bus->gates))
                 gates_turn(bus->gates);
         hub_settle(&bus->hub);
         bus_turns_run(bus);
-        while (!bus_is_settled(bus)) {
-                bus_free_all_clients(&bus->gone);
+        while ((bus_free_some_gone(bus, &n_left) && n_left > 0) ||
+               !owned_sessions_are_settled(&bus->sessions))
                 (void)owned_sessions_work(&bus->sessions);
-        }
         bus_answer_activations(bus);
         bus_answer_event_lists(bus);
         bus_send_calls(bus); /* whatever the steps above have queued */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/life/check.h"
 #include "core/model/session-names.h"
 #include "fixture.h"
 
@@ -167,6 +168,28 @@ START_TEST(test_sources_of_other_users_are_no_suggestions) {
                        config,
                        SESSION_E_NO_SOURCE,
                        (const char *[3]){ "did you mean \"com.example.secret\"" });
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* Looking for one takes time: who has written many names that nobody offers means them. */
+START_TEST(test_suggestions_are_looked_for_a_few_times) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        char config[1024] = PLAIN;
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "other", "com.example.render");
+        for (unsigned i = 1; i < CHECK_SLIPS_MAX; i++)
+                strcat(config, "data_sources { config { name: \"nobodys\" } } ");
+        strcat(config, "data_sources { config { name: \"com.example.rendr\" } } ");
+        assert_refused(&options,
+                       config,
+                       SESSION_E_NO_SOURCE,
+                       (const char *[3]){ "did you mean \"com.example.render\"" });
+        memmove(strstr(config, "com.example.rendr"), "a.name.of.nobody's", 17);
+        strcat(config, "data_sources { config { name: \"com.example.rendr\" } } ");
+        ck_assert_int_eq(fixture_try_session(&f, &consumer, &options, config), 0);
         fixture_deinit(&f);
 }
 END_TEST
@@ -519,6 +542,7 @@ END_TEST
 TEST_MAIN("session-check",
           test_each_refusal_names_what_is_wrong,
           test_sources_of_other_users_are_no_suggestions,
+          test_suggestions_are_looked_for_a_few_times,
           test_each_refusal_of_triggers_names_what_is_wrong,
           test_too_many_and_too_long_triggers_are_refused,
           test_each_guardrail_names_what_is_wrong,

@@ -19,6 +19,8 @@
 #include "core/model/session-buffer.h"
 #include "core/model/session.h"
 
+#define CHECK_SLIPS_MAX 4 /* unknown names of data sources that a suggestion is looked for */
+
 typedef struct Check {
         Service *service;
         const ConfigPb *config;

@@ -3,10 +3,13 @@
 /* Checks of data sources: names, filters, and whether anybody offers them. */
 
 #include <errno.h>
+#include <search.h>
+#include <string.h>
 
 #include "core/life/check.h"
 #include "core/model/policy.h"
 #include "core/model/service.h"
+#include "core/model/source-index.h"
 #include "shared/text.h"
 
 int check_regexes(const Check *check) {
@@ -48,7 +51,26 @@ int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataS
         return 0;
 }
 
-#define KNOWN_SOURCES_MAX 4096 /* names that a suggestion is looked for in */
+#define KNOWN_SOURCES_MAX 1024 /* names that a suggestion is looked for in */
+
+/* What is known of the config's sources, and of others, for a suggestion. */
+typedef struct Known {
+        SourceIndex index;
+        bool is_known[SESSION_SOURCES_MAX];
+        unsigned n_slips;
+        const char *names[KNOWN_SOURCES_MAX]; /* each once; none before the first slip */
+        size_t n_names;
+        void *tree; /* tsearch(3) of them */
+} Known;
+
+static int compare_texts(const void *a, const void *b) {
+        return strcmp(a, b);
+}
+
+static void known_deinit(Known *known) {
+        for (size_t i = 0; i < known->n_names; i++)
+                tdelete(known->names[i], &known->tree, compare_texts);
+}
 
 /* What other users' programs offer does not exist for an owner who neither sees nor records them. */
 static bool check_knows(const Check *check, const Producer *producer) {
@@ -58,50 +80,50 @@ static bool check_knows(const Check *check, const Producer *producer) {
                policy_may_record(info, check->options, &producer->identity);
 }
 
-static size_t check_known_sources(const Check *check, const char *known[static KNOWN_SOURCES_MAX]) {
+/* Calls it with each name that there is, also those that several offer. */
+static void
+check_each_known(const Check *check, Known *known, void (*take)(Known *known, const char *name)) {
         const Service *service = check->service;
         const Producer *producer;
-        size_t n = 0;
 
-        known[n++] = "track_event";
-        known[n++] = SERVICE_SELF_SOURCE;
+        take(known, "track_event");
+        take(known, SERVICE_SELF_SOURCE);
         for (size_t i = 0; i < service->n_activatables; i++)
-                for (char **at = service->activatables[i].sources; *at && n < KNOWN_SOURCES_MAX;
-                     at++)
-                        known[n++] = *at;
+                for (char **at = service->activatables[i].sources; *at; at++)
+                        take(known, *at);
         list_for_each (producer, &service->producers, link)
-                for (size_t i = 0; check_knows(check, producer) && i < producer->n_sources &&
-                                   n < KNOWN_SOURCES_MAX;
-                     i++)
-                        known[n++] = producer->sources[i]->name;
-        return n;
+                for (size_t i = 0; i < producer->n_sources && check_knows(check, producer); i++)
+                        take(known, producer->sources[i]->name);
 }
 
-static bool check_knows_source(const Check *check, const char *name) {
-        const Service *service = check->service;
-        const Producer *producer;
+static void known_mark(Known *known, const char *name) {
+        const SourceIndex *index = &known->index;
 
-        if (streq(name, "track_event") || streq(name, SERVICE_SELF_SOURCE) ||
-            service_find_activatable((Service *)service, name) >= 0)
-                return true;
-        list_for_each (producer, &service->producers, link)
-                for (size_t i = 0; i < producer->n_sources; i++)
-                        if (check_knows(check, producer) && streq(producer->sources[i]->name, name))
-                                return true;
-        return false;
+        for (size_t entry = source_index_first(index, name); source_index_is(index, entry, name);
+             entry++)
+                known->is_known[index->all[entry].at] = true;
+}
+
+static void known_add(Known *known, const char *name) {
+        const char **place;
+
+        if (known->n_names == KNOWN_SOURCES_MAX)
+                return;
+        place = tsearch(name, &known->tree, compare_texts);
+        if (place && *place == name)
+                known->names[known->n_names++] = name;
 }
 
 /* A name that nobody offers may come yet, unless only the machine could offer it, or it looks like a slip. */
-static int check_exists(const Check *check, const char *name) {
-        _cleanup_(freep) const char **known = NULL;
-        const char *nearest;
+static int check_exists(const Check *check, Known *known, size_t i) {
+        const char *name = check->config->data_sources[i]->config->name, *nearest = NULL;
 
-        if (check->options->allows_missing || check_knows_source(check, name))
+        if (check->options->allows_missing || known->is_known[i])
                 return 0;
-        known = calloc(KNOWN_SOURCES_MAX, sizeof(*known));
-        if (!known)
-                return -ENOMEM;
-        nearest = text_nearest(name, known, check_known_sources(check, known));
+        if (known->n_slips == 0)
+                check_each_known(check, known, known_add);
+        if (known->n_slips++ < CHECK_SLIPS_MAX)
+                nearest = text_nearest(name, known->names, known->n_names);
         if (nearest)
                 return session_error(check->error,
                                      SESSION_E_NO_SOURCE,
@@ -132,7 +154,7 @@ static int check_scope(const Check *check, const char *name) {
 }
 
 /* That it has a name was seen with its buffer. */
-static int check_source(const Check *check, size_t i) {
+static int check_source(const Check *check, Known *known, size_t i) {
         const Perfetto__Protos__TraceConfig__DataSource *source = check->config->data_sources[i];
         const char *name = source->config->name;
         int r;
@@ -147,13 +169,27 @@ static int check_source(const Check *check, size_t i) {
         r = check_filters(check, source);
         if (r)
                 return r;
-        r = check_exists(check, name);
+        r = check_exists(check, known, i);
         if (r)
                 return r;
         return check_scope(check, name);
 }
 
+static int check_each_source(const Check *check, Known *known) {
+        int r = 0;
+
+        for (size_t i = 0; i < check->config->n_data_sources; i++)
+                source_index_add(&known->index, check->config->data_sources[i]->config->name, i);
+        source_index_sort(&known->index);
+        check_each_known(check, known, known_mark);
+        for (size_t i = 0; r == 0 && i < check->config->n_data_sources; i++)
+                r = check_source(check, known, i);
+        known_deinit(known);
+        return r;
+}
+
 int check_sources(const Check *check) {
+        _cleanup_(freep) Known *known = NULL;
         int r;
 
         if (check->config->n_data_sources == 0 && !check->options->allows_missing)
@@ -171,10 +207,6 @@ int check_sources(const Check *check) {
         r = check_regexes(check);
         if (r)
                 return r;
-        for (size_t i = 0; i < check->config->n_data_sources; i++) {
-                r = check_source(check, i);
-                if (r)
-                        return r;
-        }
-        return 0;
+        known = calloc(1, sizeof(*known));
+        return known ? check_each_source(check, known) : -ENOMEM;
 }

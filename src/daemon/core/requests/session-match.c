@@ -12,6 +12,7 @@
 #include "core/model/policy.h"
 #include "core/model/service.h"
 #include "core/model/session.h"
+#include "core/model/source-index.h"
 #include "core/requests/session-match.h"
 #include "core/requests/source-instance.h"
 
@@ -91,28 +92,30 @@ session_may_record(const Session *session, const Producer *producer, const char 
                 &service->info, &session->options, &producer->identity, source);
 }
 
+/* Of one whose name is that of the source. */
+static void
+match_one(SessionSource *source, Producer *producer, ProducerSource *offered, bool may) {
+        if (may && source_takes_producer(source, producer->name)) {
+                source_join(source, producer, offered);
+        } else if (source->awaited >= 0) {
+                /* The producer registered but may not join this session; stop waiting for it. */
+                source->awaited = -1;
+                snprintf(source->why,
+                         sizeof(source->why),
+                         may ? N_("its producer does not match the filters")
+                             : N_("its producer runs as another user, which requires scope "
+                                  "\"system\""));
+        }
+}
+
 void session_match_source(Session *session, Producer *producer, ProducerSource *offered) {
         bool may = session_may_record(session, producer, offered->name);
 
         if (!session_is_open(session))
                 return;
-        for (size_t i = 0; i < session->n_sources; i++) {
-                SessionSource *source = &session->sources[i];
-
-                if (!streq(source->pb->config->name, offered->name))
-                        continue;
-                if (may && source_takes_producer(source, producer->name)) {
-                        source_join(source, producer, offered);
-                } else if (source->awaited >= 0) {
-                        /* The producer registered but may not join this session; stop waiting for it. */
-                        source->awaited = -1;
-                        snprintf(source->why,
-                                 sizeof(source->why),
-                                 may ? N_("its producer does not match the filters")
-                                     : N_("its producer runs as another user, which requires scope "
-                                          "\"system\""));
-                }
-        }
+        for (size_t i = 0; i < session->n_sources; i++)
+                if (streq(session->sources[i].pb->config->name, offered->name))
+                        match_one(&session->sources[i], producer, offered, may);
 }
 
 void session_match_newcomers(SessionSource *source, const SessionSource *before) {
@@ -130,12 +133,32 @@ void session_match_newcomers(SessionSource *source, const SessionSource *before)
         }
 }
 
+static void match_indexed(Session *session,
+                          const SourceIndex *index,
+                          Producer *producer,
+                          ProducerSource *offered) {
+        size_t entry = source_index_first(index, offered->name);
+        bool may;
+
+        if (entry == index->n)
+                return;
+        may = session_may_record(session, producer, offered->name);
+        for (; source_index_is(index, entry, offered->name); entry++)
+                match_one(&session->sources[index->all[entry].at], producer, offered, may);
+}
+
 void session_match_all(Session *session) {
+        SourceIndex index = {};
         Producer *producer;
 
+        if (!session_is_open(session))
+                return;
+        for (size_t i = 0; i < session->n_sources; i++)
+                source_index_add(&index, session->sources[i].pb->config->name, i);
+        source_index_sort(&index);
         list_for_each (producer, &session->service->producers, link)
                 for (size_t i = 0; i < producer->n_sources; i++)
-                        session_match_source(session, producer, producer->sources[i]);
+                        match_indexed(session, &index, producer, producer->sources[i]);
 }
 
 /* Asks once for each activatable producer, however many of its sources are wanted. */
