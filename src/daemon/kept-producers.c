@@ -93,16 +93,12 @@ static int kept_write(KeptProducer *kept, const BusProducer *producer) {
         return kept_state_write(&kept->state, &state, NULL, past.data);
 }
 
-static uid_t producer_user(const BusProducer *producer) {
-        return service_user_of(producer->bus->service, producer_identity(producer->producer));
-}
-
 /* The state last: what has one is whole. */
 static int kept_put(KeptProducer *kept, const BusProducer *producer) {
         int r;
 
         memcpy(kept->key, producer->key, sizeof(kept->key));
-        kept->user = producer_user(producer);
+        kept->user = producer_user(producer->producer);
         r = kept_state_new(&kept->state);
         if (r == 0)
                 r = kept_write(kept, producer);
@@ -111,21 +107,26 @@ static int kept_put(KeptProducer *kept, const BusProducer *producer) {
         return r <= 0 ? r : kept_store_put(kept->state.fd, kept->id, KEPT_STORE_PRODUCER, 0);
 }
 
-static bool user_has_room(const KeptProducers *producers, uid_t user) {
+/* Whoever is refused is looked at again whenever something has changed, so that must be cheap. */
+static bool has_room(const KeptProducers *producers, uid_t user) {
         const KeptProducer *kept;
         size_t n = 0;
 
+        if (producers->n >= KEPT_PRODUCERS_MAX)
+                return false;
         list_for_each (kept, &producers->kept, link)
                 n += kept->user == user;
         return n < KEPT_PRODUCERS_PER_USER_MAX;
 }
 
 static void producers_add(KeptProducers *producers, const BusProducer *producer) {
-        KeptProducer *kept = user_has_room(producers, producer_user(producer))
-                                     ? kept_new(producers, producer_id(producer->producer))
-                                     : NULL;
-        int r = kept ? kept_put(kept, producer) : -ENOBUFS;
+        KeptProducer *kept;
+        int r;
 
+        if (!has_room(producers, producer_user(producer->producer)))
+                return;
+        kept = kept_new(producers, producer_id(producer->producer));
+        r = kept ? kept_put(kept, producer) : -ENOMEM;
         if (r < 0)
                 log_debug("the memory of producer %" PRIu64 " would not survive the service: %s",
                           producer_id(producer->producer),

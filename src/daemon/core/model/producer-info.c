@@ -39,6 +39,10 @@ const char *producer_name(const Producer *producer) {
         return producer->name;
 }
 
+uid_t producer_user(const Producer *producer) {
+        return producer->user;
+}
+
 const Identity *producer_identity(const Producer *producer) {
         return &producer->identity;
 }
