@@ -107,7 +107,7 @@ static int kept_put(KeptProducer *kept, const BusProducer *producer) {
         return r <= 0 ? r : kept_store_put(kept->state.fd, kept->id, KEPT_STORE_PRODUCER, 0);
 }
 
-/* Whoever is refused is looked at again whenever something has changed, so that must be cheap. */
+/* A program that is refused is looked at again when something has changed, so that must be cheap. */
 static bool has_room(const KeptProducers *producers, uid_t user) {
         const KeptProducer *kept;
         size_t n = 0;

@@ -3,7 +3,7 @@
 /*
  * Loaded into the service by LD_PRELOAD: how much time of a CPU the longest turn of its main loop has taken. A turn is
  * what the main thread does between two waits for events. The number is in the file $LONGEST_TURN, which has
- * nanoseconds as 64 bits; whoever writes zeros to it begins anew.
+ * nanoseconds as 64 bits. Zeros that are written to it begin a new measurement.
  */
 
 #include <dlfcn.h>

@@ -193,7 +193,7 @@ void producer_return(Producer *producer,
 
         now = service_note_now(producer->service, now);
         producer_take_all(producer);
-        producer_end_missing(producer, instances, n_instances);
+        producer_end_missing(producer, instances, MIN(n_instances, (size_t)PRODUCER_RETURNED_MAX));
         list_for_each (instance, &producer->instances, producer_link)
                 instance_ask_again(instance);
         producer_ask_flushes_again(producer);

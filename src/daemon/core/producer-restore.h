@@ -30,7 +30,11 @@ int service_expect_producer(Service *service, const ProducerPast *past);
 /* It cannot be restored: what its sequences wait for does not come. */
 void service_give_up_on_producer(Service *service, const ProducerPast *past);
 
-/* The program is back, in the memory that it has. `instances` are those that it has still. */
+/* One for each of its data sources in each session; each is compared with those that there are. */
+#define PRODUCER_RETURNED_MAX (PRODUCER_SOURCES_MAX * SERVICE_SESSIONS_MAX)
+
+/* The program is back, in the memory that it has. `instances` are those that it has still; those beyond the limit are
+ * not. */
 void producer_return(Producer *producer,
                      const uint64_t *instances,
                      size_t n_instances,

@@ -109,7 +109,7 @@ static void record(const char *config) {
         ck_assert_ptr_null(producer());
 }
 
-START_TEST(test_only_so_many_calls_wait_for_a_program) {
+START_TEST(test_few_calls_wait_for_a_silent_program) {
         char config[PRODUCER_SOURCES_MAX * 64] = "buffers { size_kb: 4 } ";
 
         for (unsigned i = 0; i < PRODUCER_SOURCES_MAX; i++)
@@ -147,5 +147,5 @@ START_TEST(test_configs_that_wait_for_a_program_have_a_limit_of_their_own) {
 END_TEST
 
 TEST_MAIN("producer-call",
-          test_only_so_many_calls_wait_for_a_program,
+          test_few_calls_wait_for_a_silent_program,
           test_configs_that_wait_for_a_program_have_a_limit_of_their_own)

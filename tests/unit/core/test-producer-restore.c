@@ -425,6 +425,24 @@ START_TEST(test_instance_that_is_gone_ends) {
 }
 END_TEST
 
+/* Comparing all that fit into a message would take long. */
+START_TEST(test_instances_of_a_program_that_returns_are_limited) {
+        static uint64_t instances[PRODUCER_RETURNED_MAX + 1];
+
+        for (size_t n = PRODUCER_RETURNED_MAX; n <= PRODUCER_RETURNED_MAX + 1; n++) {
+                start();
+                note_producer(f.producers[0]->producer);
+                kill_service(1 * S);
+                find_all();
+                memset(instances, 0, sizeof(instances));
+                instances[n - 1] = 1;
+                return_with(instances, n);
+                ck_assert_int_eq(producer_can_be_left(peer.producer), n <= PRODUCER_RETURNED_MAX);
+                finish();
+        }
+}
+END_TEST
+
 START_TEST(test_what_is_asked_of_one_that_is_away_is_asked_again) {
         const SessionOptions options = { .owner = { .uid = 1000 } };
         FakeConsumer *another;
@@ -539,6 +557,7 @@ TEST_MAIN("producer-restore",
           test_program_goes_on_twice,
           test_what_was_lost_meanwhile_is_counted,
           test_instance_that_is_gone_ends,
+          test_instances_of_a_program_that_returns_are_limited,
           test_what_is_asked_of_one_that_is_away_is_asked_again,
           test_one_that_stopped_is_asked_to_again,
           test_numbers_are_not_given_again,

@@ -137,7 +137,7 @@ PORT_WORLD_TEST(test_triggers_that_are_not_heard_fail_and_the_others_are_sent) {
         client_deinit(&app);
 }
 
-/* A producer that never asks for its commands, until the service has had enough. Returns how many sessions that took. */
+/* For a producer that never asks for its commands. Returns how many sessions came before it was disconnected. */
 static unsigned sessions_until_it_is_disconnected(const char *config) {
         static const uint8_t initialize[] = { 0x08, 0x80, 0x20, 0x1a, 3, 'a', 'p', 'p' };
         ProducerClient app;
@@ -162,7 +162,7 @@ static unsigned sessions_until_it_is_disconnected(const char *config) {
         return n;
 }
 
-PORT_WORLD_TEST(test_only_so_many_commands_wait_for_who_does_not_ask_for_them) {
+PORT_WORLD_TEST(test_commands_that_nobody_asks_for_are_limited) {
         _cleanup_(freep) char *log = NULL;
         unsigned n;
 
@@ -192,7 +192,7 @@ PORT_WORLD_TEST(test_commands_that_wait_are_limited_in_bytes_as_well) {
 }
 
 TEST_MAIN("producer-refusals",
-          test_only_so_many_commands_wait_for_who_does_not_ask_for_them,
+          test_commands_that_nobody_asks_for_are_limited,
           test_commands_that_wait_are_limited_in_bytes_as_well,
           test_each_descriptor_that_is_refused_is_told_and_logged,
           test_an_update_of_what_is_not_registered_fails,

@@ -10,7 +10,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/model/service-limits.h"
+#include "core/producer.h"
 
 /* Of one call: all categories that a data source may have, and what else there may be of many data sources. */
 #define BUS_VALUES_MAX (SOURCE_CATEGORIES_MAX + 4096)

@@ -56,7 +56,7 @@ uint64_t producer_id(const Producer *producer);
 uint64_t producer_order(const Producer *producer);
 const char *producer_name(const Producer *producer);
 const Identity *producer_identity(const Producer *producer);
-uid_t producer_user(const Producer *producer); /* whose limits count for it */
+uid_t producer_user(const Producer *producer);          /* whose limits count for it */
 const char *producer_version(const Producer *producer); /* or "" */
 size_t producer_memory_bytes(const Producer *producer);
 uint32_t producer_page_bytes(const Producer *producer);
