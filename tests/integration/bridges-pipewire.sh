@@ -26,8 +26,7 @@ fake_daemon() {
 }
 
 end_daemon() {
-        kill "$1"
-        wait "$1"
+        ended "$1"
         rm -f "$tmp"/run/pipewire-0*
 }
 
@@ -135,8 +134,7 @@ next_cycles() { asked "$trace" "select count(*) from slice where name = 'cycle'
 for seconds in 2 5 20; do
         recording "$trace" 600 $source
         eventually is_client
-        kill "$daemon"
-        wait "$daemon"
+        ended "$daemon"
         play
         eventually is_client
         sleep $seconds

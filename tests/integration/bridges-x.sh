@@ -32,8 +32,7 @@ fake_server() {
 }
 
 end_fake() {
-        kill "$fake"
-        wait "$fake"
+        ended "$fake"
         rm -f /tmp/.X11-unix/X$number
 }
 
@@ -65,8 +64,7 @@ has_shown() { [ "$(wc -l <"$tmp/shown")" -ge "$1" ]; }
 eventually has_shown 20
 
 ok 'a program that runs already is recorded' record "$display" 3
-kill "$app"
-wait "$app"
+ended "$app"
 gives 'its frames are below its process' "^$app\$" asked "$trace" "select distinct p.pid $frames"
 
 # in_a_row: all intervals of the recording are intervals of the program, one after the other
@@ -97,8 +95,7 @@ eventually is_listened_to
 started "$PRESENTING_APP" >"$tmp/shown"
 app=$started
 eventually has_shown 100
-kill "$server"
-wait "$app"
+ended "$server" "$app"
 sleep 1
 kill -INT "$recording"
 wait "$recording"

@@ -36,23 +36,53 @@ tell_crashes() {
         done
 }
 
+# left_running: all that have this test's environment. Programs of a desktop start others, which live on without them.
+left_running() {
+        grep -lzsxF "DESKTRACE_CONFIG=$tmp/desktraced.conf" /proc/[0-9]*/environ | cut -d/ -f3
+}
+
 cleanup() {
-        local pid
+        local n stragglers
         tell_crashes
-        for pid in "${pids[@]}"; do
-                kill -KILL "$pid" 2>/dev/null
-        done
-        wait 2>/dev/null
+        {
+                [ ${#pids[@]} = 0 ] || kill -KILL "${pids[@]}"
+                for ((n = 0; n < 20; n++)); do # what is killed may have started another one just then
+                        mapfile -t stragglers < <(left_running)
+                        kill -KILL "${stragglers[@]}" || break
+                done
+                [ ${#pids[@]} = 0 ] || wait "${pids[@]}"
+        } 2>/dev/null
         mountpoint -q "$tmp/full" 2>/dev/null && umount "$tmp/full"
         rm -rf "$tmp"
 }
 trap cleanup EXIT
 
-# started COMMAND...: in the background, ended with the test; the pid is in $started
+# started COMMAND...: in the background, ended with the test; the pid is in $started. It never has a pipe for its
+# output: that is this test's own, or a check's, and who reads one to its end waits for all processes that have it.
 started() {
-        "$@" 2>>"$tmp/log" &
+        if [ -p /dev/stdout ] || [ -S /dev/stdout ]; then
+                "$@" >>"$tmp/log" 2>&1 &
+        else
+                "$@" 2>>"$tmp/log" &
+        fi
         started=$!
         pids+=("$started")
+}
+
+# ended PID...: of those that were started; killed if they do not end when they are told to
+ended() {
+        local pid n
+        {
+                kill "$@"
+                for pid; do
+                        for ((n = 0; n < 100; n++)); do
+                                kill -0 "$pid" || break
+                                sleep 0.1
+                        done
+                        kill -KILL "$pid"
+                done
+                wait "$@"
+        } 2>/dev/null
 }
 
 # crashes: the first lines that a sanitizer said, wherever in the log they are: tests/second_run.py must see them

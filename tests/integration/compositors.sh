@@ -31,7 +31,7 @@ has_frames() {
         local group=$1 first=$2 n name recording
         shift 2
         for ((recording = 0; recording < RECORDINGS_MAX; recording++)); do
-                timeout 60 "$DESKTRACE" record --standalone -q -f -p desktop -t 4s -o frames.pftrace 2>frames.err
+                timeout -k 10 60 "$DESKTRACE" record --standalone -q -f -p desktop -t 4s -o frames.pftrace 2>frames.err
                 n=$(count "$group" "$first")
                 [ "$n" -ge "$FRAMES_MIN" ] && break
         done
@@ -44,23 +44,21 @@ has_frames() {
         [ "$(count wayland commit)" -ge $((n / 2)) ]
 }
 
-# compositor NAME SOCKET COMMAND...: with a client. dbus-run-session(1) does not end with it what it has started, nor
-# does what a bus has started end with the bus: all have a process group of their own, and none has this test's output,
-# which is read to its end.
+# compositor NAME SOCKET COMMAND...: with a client. What its bus has started ends with the test, if not with the bus.
 compositor() {
         local name=$1 socket=$2
         shift 2
-        started setsid dbus-run-session -- "$@" >/dev/null
+        started setsid dbus-run-session -- "$@"
         compositor=$started
         ok "$name: it runs" eventually test -S "$XDG_RUNTIME_DIR/$socket"
-        started env WAYLAND_DISPLAY="$socket" GDK_BACKEND=wayland gtk4-demo --run=fishbowl >/dev/null
+        started env WAYLAND_DISPLAY="$socket" GDK_BACKEND=wayland gtk4-demo --run=fishbowl
         client=$started
 }
 
 ends() {
-        kill "$client" 2>/dev/null
+        ended "$client"
         kill -KILL -- "-$compositor"
-        wait "$client" "$compositor" 2>/dev/null
+        wait "$compositor" 2>/dev/null
 }
 
 compositor mutter mutter-test mutter --wayland --headless --no-x11 --virtual-monitor 640x480 \

@@ -9,7 +9,7 @@
 command -v gst-launch-1.0 >/dev/null || skip_all 'gst-launch-1.0 is not installed'
 export GST_PLUGIN_PATH=$TRACER_FOLDER GST_TRACERS=desktrace GST_REGISTRY=$tmp/registry HOME=$tmp
 
-launch() { timeout 60 gst-launch-1.0 -q "$@"; }
+launch() { timeout -k 10 60 gst-launch-1.0 -q "$@"; }
 # answer FILE SQL
 answer() { "$DESKTRACE" query "$1" "$2" | sed 1d | tr -d ' '; }
 

@@ -46,13 +46,13 @@ probed() { grep -E "desktrace.*:($place) " "$TRACEFS/dynamic_events"; }
 not_probed() { ! probed; }
 has_no_instance() { ! compgen -G "$TRACEFS/instances/desktrace-$1-*"; }
 
-# What is recorded: a program that runs already, and a compositor if there is one. A check waits for all that have its
-# output, and its variables are gone when it is done: so what it starts does not have it, and ends with it.
+# What is recorded: a program that runs already, and a compositor if there is one. A check's variables are gone when it
+# is done, so what it starts ends with it.
 running() {
-        started "$POINTED_APP" "$library" 10000 >/dev/null
+        started "$POINTED_APP" "$library" 10000
         program=$started
         command -v weston >/dev/null || return
-        started weston --backend=headless-backend.so --use-pixman --socket=killed --idle-time=0 >/dev/null
+        started weston --backend=headless-backend.so --use-pixman --socket=killed --idle-time=0
         compositor=$started
         eventually test -S "$XDG_RUNTIME_DIR/killed"
 }
@@ -66,7 +66,7 @@ end_all() {
 declare -A pids_of
 recorder() {
         started "$DESKTRACE" record --standalone -q -p desktop -t 60s -f -o killed.pftrace org.gnome.sysprof -- \
-                sleep 60 >/dev/null
+                sleep 60
         pids_of=([client]=$started)
         pids_of[service]=$(child_of "$started" desktraced)
         pids_of[probes]=$(child_of "$started" desktrace-probe)

@@ -21,8 +21,7 @@ done
 export XDG_RUNTIME_DIR=$tmp/run LIBGL_ALWAYS_SOFTWARE=1 HOME=$tmp/home
 mkdir -m 700 "$tmp/run" "$tmp/home"
 started weston --backend=headless-backend.so --use-pixman --socket=kinds --idle-time=0
-Xvfb -displayfd 5 -screen 0 640x480x24 5>display >xvfb.log 2>&1 &
-pids+=("$!")
+started Xvfb -displayfd 1 -screen 0 640x480x24 >display
 eventually test -S "$XDG_RUNTIME_DIR/kinds"
 eventually test -s display
 x=(env "DISPLAY=:$(head -n1 display)" GDK_BACKEND=x11 QT_QPA_PLATFORM=xcb)
@@ -74,7 +73,7 @@ has_all() {
 shows_all() {
         local n
         for ((n = 0; n < RECORDINGS_MAX; n++)); do
-                timeout 60 "$DESKTRACE" record --standalone -q -f -p desktop -t 5s -o kinds.pftrace 2>kinds.err
+                timeout -k 10 60 "$DESKTRACE" record --standalone -q -f -p desktop -t 5s -o kinds.pftrace 2>kinds.err
                 has_all && return
         done
         cat kinds.err

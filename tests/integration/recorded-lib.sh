@@ -10,7 +10,7 @@
 records() {
         local file=$1
         shift
-        if ! G_DEBUG=fatal-warnings timeout 60 "$DESKTRACE" record --standalone -p apps -o "$file" -- "$@" \
+        if ! G_DEBUG=fatal-warnings timeout -k 10 60 "$DESKTRACE" record --standalone -p apps -o "$file" -- "$@" \
                 >"$tmp/output" 2>&1; then
                 cat "$tmp/output"
                 return 1

@@ -14,15 +14,14 @@ compgen -G '/usr/share/vulkan/icd.d/lvp*' >/dev/null || skip_all 'lavapipe is no
 export XDG_DATA_HOME=$tmp/data
 mkdir -p "$XDG_DATA_HOME/vulkan/implicit_layer.d"
 cp "$VULKAN_LAYER" "$XDG_DATA_HOME/vulkan/implicit_layer.d"
-Xvfb -displayfd 5 -screen 0 320x240x24 5>display >xvfb.log 2>&1 &
-pids+=("$!")
+started Xvfb -displayfd 1 -screen 0 320x240x24 >display
 eventually test -s display
 DISPLAY=:$(head -n1 display)
 export DISPLAY
 
 # answer SQL
 answer() { "$DESKTRACE" query cube.pftrace "$1" | sed 1d | tr -d ' '; }
-cube() { timeout 60 vkcube --c "$1" --present_mode 0; }
+cube() { timeout -k 10 60 vkcube --c "$1" --present_mode 0; }
 export -f cube
 
 ok 'a program is recorded that does not ask for the layer' records plain.pftrace vkcube --c 10 --present_mode 0
