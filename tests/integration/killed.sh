@@ -91,6 +91,15 @@ eventually is_gone "$recorder"
 ok "and its events are whole" holds second.pftrace 't["kernel_events_total"] > 10 and t["losses"]["verdict"] == "none"'
 ok "one that ends leaves nothing" leaves_nothing "$second"
 
+# An open file keeps an instance, and with it what is on in there, from being removed.
+recorder watched.pftrace
+exec 7<"$(left_by "$probes" | grep -m 1 instances)/tracing_on"
+kill -INT "$recorder"
+sleep 0.3
+exec 7<&-
+eventually is_gone "$recorder"
+ok "nor does one that somebody looks at when it ends" leaves_nothing "$probes"
+
 recorder third.pftrace
 killed "$probes"
 ok "cleaning up" "$DESKTRACE_PROBES" --cleanup

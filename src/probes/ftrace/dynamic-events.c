@@ -378,8 +378,10 @@ DynamicEvents *dynamic_events_free(DynamicEvents *events) {
         for (size_t i = 0; i < events->n_events; i++) {
                 DynamicEvent *event = &events->events[i];
 
-                if (event->name && dynamic_slot_remove(&events->slot, event->name) < 0)
-                        log_warning("cannot remove the event %s: %s", event->name, strerror(errno));
+                const int r = event->name ? dynamic_slot_remove(&events->slot, event->name) : 0;
+
+                if (r < 0)
+                        log_warning("cannot remove the event %s: %s", event->name, strerror(-r));
                 free(event->name);
                 free(event->label);
         }

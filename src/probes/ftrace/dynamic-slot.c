@@ -21,6 +21,8 @@
 #define DYNAMIC_FILE "dynamic_events"
 #define NAME_BYTES   DYNAMIC_NAME_BYTES
 
+#define STALE_WAITS_MAX 3 /* where others have the dead one's events on, that may be for long */
+
 static int open_list(const TraceDir *dir) {
         int fd = openat(dir->fd, DYNAMIC_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
 
@@ -38,11 +40,15 @@ static int write_line(int fd, const char *line) {
         return fd_write_all(fd, line, strlen(line));
 }
 
-static int remove_event(int fd, const char *name) {
+static int remove_event(int fd, const char *name, unsigned *n_waits) {
         char line[NAME_BYTES + 4];
+        int r;
 
         snprintf(line, sizeof(line), "-:%s\n", name);
-        return write_line(fd, line);
+        do
+                r = write_line(fd, line);
+        while (trace_busy_wait(n_waits, r));
+        return r;
 }
 
 /* "p:desktrace_3/vfs_read vfs_read ...": the slot and the full name, if it is one of ours. */
@@ -65,6 +71,7 @@ static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAM
 /* Removes the definitions of a slot, which the caller has locked. False if some are enabled in an instance that
  * still exists. */
 static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_removed) {
+        unsigned n_waits = STALE_WAITS_MAX;
         bool all = true;
 
         for (const char *line = list; line; line = strchr(line, '\n')) {
@@ -75,7 +82,7 @@ static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_remov
                 line += *line == '\n';
                 if (!parse_own(line, &found, name) || found != slot)
                         continue;
-                r = remove_event(fd, name);
+                r = remove_event(fd, name, &n_waits);
                 if (r == 0)
                         (*n_removed)++;
                 else if (
@@ -122,6 +129,7 @@ int dynamic_slot_take(DynamicSlot *slot, const TraceDir *dir, char **ret_error) 
                 if (!lock_slot(slot->fd, number, F_WRLCK))
                         continue;
                 slot->number = number;
+                slot->n_waits = TRACE_WAITS_MAX;
                 if (remove_of_slot(slot->fd, list, number, &n_removed))
                         return 0;
                 (void)lock_slot(slot->fd, number, F_UNLCK);
@@ -140,6 +148,6 @@ int dynamic_slot_write(const DynamicSlot *slot, const char *line) {
         return write_line(slot->fd, line);
 }
 
-int dynamic_slot_remove(const DynamicSlot *slot, const char *name) {
-        return remove_event(slot->fd, name);
+int dynamic_slot_remove(DynamicSlot *slot, const char *name) {
+        return remove_event(slot->fd, name, &slot->n_waits);
 }

@@ -20,6 +20,7 @@
 typedef struct DynamicSlot {
         int fd; /* holds the lock; -1: none */
         unsigned number;
+        unsigned n_waits; /* that are left for all of its definitions */
 } DynamicSlot;
 
 /* 0, PROBE_E_REFUSED, -ENOMEM. */
@@ -27,9 +28,10 @@ int dynamic_slot_take(DynamicSlot *slot, const TraceDir *dir, char **ret_error);
 /* Everything that was defined in it must have been removed. */
 void dynamic_slot_release(DynamicSlot *slot);
 
-/* A line that defines, and a name (with its group) whose definitions go. 0 or a negative errno. */
+/* A line that defines, and a name (with its group) whose definitions go; where others have them open, that is waited
+ * for, half a second in all. 0 or a negative errno. */
 int dynamic_slot_write(const DynamicSlot *slot, const char *line);
-int dynamic_slot_remove(const DynamicSlot *slot, const char *name);
+int dynamic_slot_remove(DynamicSlot *slot, const char *name);
 
 /* Removes the definitions of dead processes, once their instances are gone. Returns how many. */
 int dynamic_events_remove_stale(const TraceDir *dir);

@@ -20,6 +20,7 @@
 #define INSTANCE_PREFIX     "desktrace-"
 #define TAG_BYTES           48
 #define INSTANCES_NAMED_MAX 64 /* among which the nearest is looked for */
+#define STALE_WAITS_MAX     3  /* what is not removed now is by the next recording */
 
 static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
         instance->instances_fd = openat(dir->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -88,17 +89,28 @@ static InstancesLeft left_by_this(void) {
                        : INSTANCES_LEFT_NONE;
 }
 
+/* An open file of an instance keeps it from being removed. A process that is being killed closes its own one by one. */
+static int remove_dir(int instances_fd, const char *name, unsigned n_waits) {
+        int r;
+
+        do
+                r = unlinkat(instances_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+        while (trace_busy_wait(&n_waits, r));
+        return r;
+}
+
 /* Removes the directory if nobody holds its lock. 1 when it is gone. The caller has the lock of the parent, so
  * nobody is between making a directory and locking it. */
 static int remove_if_stale(int instances_fd, const char *name) {
         _cleanup_(fd_closep) int fd = -1;
+        int r;
 
         fd = openat(instances_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
                 return 0;
-        if (unlinkat(instances_fd, name, AT_REMOVEDIR) < 0) {
-                log_warning(
-                        "cannot remove the stale tracefs instance %s: %s", name, strerror(errno));
+        r = remove_dir(instances_fd, name, STALE_WAITS_MAX);
+        if (r < 0) {
+                log_warning("cannot remove the stale tracefs instance %s: %s", name, strerror(-r));
                 return 0;
         }
         log_notice("removed the stale tracefs instance %s", name);
@@ -320,12 +332,15 @@ int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **
 }
 
 Instance *instance_free(Instance *instance) {
+        int r = 0;
+
         if (!instance)
                 return NULL;
-        if (instance->name && unlinkat(instance->instances_fd, instance->name, AT_REMOVEDIR) < 0)
-                log_warning("cannot remove the tracefs instance %s: %s",
-                            instance->name,
-                            strerror(errno));
+        if (instance->name)
+                r = remove_dir(instance->instances_fd, instance->name, TRACE_WAITS_MAX);
+        if (r < 0)
+                log_warning(
+                        "cannot remove the tracefs instance %s: %s", instance->name, strerror(-r));
         return instance_close(instance);
 }
 

@@ -16,12 +16,21 @@
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 
 #define EXPLANATION_BYTES 256
+#define BUSY_WAIT_US      10000
 
 static bool is_locked_down(void) {
         _cleanup_(freep) char *text = NULL;
 
         return fd_read_file(&text, NULL, AT_FDCWD, LOCKDOWN_FILE, 256) == 0 &&
                !strstr(text, "[none]");
+}
+
+bool trace_busy_wait(unsigned *n_waits, int error) {
+        if (error != -EBUSY || *n_waits == 0)
+                return false;
+        (*n_waits)--;
+        usleep(BUSY_WAIT_US);
+        return true;
 }
 
 /* What a person can do about an error of tracefs; NULL: nothing is known to help. */

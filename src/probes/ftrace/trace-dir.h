@@ -8,6 +8,7 @@
  * except our own instances, and definitions of probes that carry our prefix.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "probes/ftrace/page.h"
@@ -47,6 +48,11 @@ int trace_file_write(int dir_fd,
                      const char *file,
                      const char *value,
                      char **ret_error);
+
+/* What somebody looks at just now cannot be removed (EBUSY). Waits a moment for that, and counts down `n_waits`. False:
+ * that is not why it failed, or it has been waited for long enough. */
+#define TRACE_WAITS_MAX 50
+bool trace_busy_wait(unsigned *n_waits, int error);
 
 /* What a refusal is about. Writing has its own, with the value. */
 typedef enum TraceAction {
