@@ -171,8 +171,11 @@ void point_ring_consume(PointRing *ring, size_t n) {
                 memmove(ring->records, ring->records + n, ring->n_records * sizeof(*ring->records));
 }
 
-void point_ring_limit(PointRing *ring) {
-        const size_t n = ring->n_records - MIN(ring->n_records, (size_t)POINT_TURN_MAX);
+void point_ring_limit(PointRing *ring, uint64_t now_ns) {
+        const uint64_t rest_ns = ring->rests_ns == 0 ? 0 : now_ns - MIN(now_ns, ring->rests_ns);
+        const uint64_t late_ns = MIN(rest_ns, POINT_TURNS_LATE * POINT_TURN_NS);
+        const size_t n_max = POINT_TURN_MAX * MAX(late_ns, POINT_TURN_NS) / POINT_TURN_NS;
+        const size_t n = ring->n_records - MIN(ring->n_records, n_max);
 
         ring->n_lost += n;
         point_ring_consume(ring, n);

@@ -15,7 +15,9 @@
 #define POINT_BUFFER_KB   2048          /* of each CPU's ring */
 #define POINT_RECORDS_MAX (256u * 1024) /* that are kept at once */
 #define POINT_TURN_MAX \
-        10000 /* that are dealt with in one turn: ten times what a busy desktop has */
+        10000 /* that are dealt with in a tenth of a second: ten times what a busy desktop has */
+#define POINT_TURN_NS    UINT64_C(100000000)
+#define POINT_TURNS_LATE 5 /* that a turn can make up for when the machine has not let us run */
 
 typedef struct PointRing {
         OwnPages pages;
@@ -23,7 +25,8 @@ typedef struct PointRing {
         WaitEvents waits;
         PointRecord *records;
         size_t n_records, n_allocated;
-        uint64_t n_lost; /* records that the kernel or we had no room for */
+        uint64_t n_lost;   /* records that the kernel or we had no room for */
+        uint64_t rests_ns; /* since when none are dealt with; 0: none were yet */
 } PointRing;
 
 /* With recording off. 0, PROBE_E_REFUSED, negative errno. */
@@ -40,8 +43,8 @@ void point_ring_stop(PointRing *ring);
 
 /* Reads what the kernel has: ring->records, sorted. */
 void point_ring_read(PointRing *ring);
-/* Drops those that are too many for one turn, the oldest ones, and counts them as lost: any program can make as many as
- * it likes, and the rest of the probes has to get on. */
-void point_ring_limit(PointRing *ring);
+/* Drops those that are too many for the time since the last turn's end, the oldest ones, and counts them as lost: any
+ * program can make as many as it likes, and the rest of the probes has to get on. */
+void point_ring_limit(PointRing *ring, uint64_t now_ns);
 /* Drops the first `n` of them. */
 void point_ring_consume(PointRing *ring, size_t n);

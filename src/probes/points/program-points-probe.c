@@ -100,6 +100,10 @@ static int program_points_setup(void **ret, const ProbeSetup *setup, char **ret_
                         setup->notes,
                         "what takes time is only marked where it begins: Linux 6.11 to 6.13 kill "
                         "some sandboxed programs whose returns are probed");
+        if (points->writer.programs.names.are_foreign)
+                probe_note(setup->notes,
+                           "programs get no names, because this is a pid namespace: record outside "
+                           "of the container");
         points->find_ns = now_ns + FINDER_PERIOD_NS;
         *ret = TAKE(points);
         return 0;
@@ -163,13 +167,14 @@ static void drain(ProgramPoints *points, uint64_t until_ns) {
         size_t n = 0;
 
         point_ring_read(ring);
-        point_ring_limit(ring);
+        point_ring_limit(ring, probe_now_ns());
         if (ring->n_lost > 0)
                 point_writer_lose(&points->writer, ring->n_lost, MIN(until_ns, probe_now_ns()));
         ring->n_lost = 0;
         for (; n < ring->n_records && ring->records[n].at_ns < until_ns; n++)
                 point_writer_take(&points->writer, &ring->records[n]);
         point_ring_consume(ring, n);
+        ring->rests_ns = probe_now_ns();
 }
 
 /* New programs, as often as what it takes allows. */

@@ -9,6 +9,7 @@
 #include "host/packet-list.h"
 #include "probes/points/frame-writer.h"
 #include "probes/points/main-loops.h"
+#include "probes/points/point-ring.h"
 #include "shared/macro.h"
 
 #define MS    UINT64_C(1000000)
@@ -231,6 +232,31 @@ START_TEST(test_other_threads_do_not_take_the_place_of_one_that_is_seen_again_an
 END_TEST
 
 /*
+ * How many records there may be
+ */
+
+START_TEST(test_a_turn_that_comes_late_makes_up_for_it) {
+        static const struct {
+                unsigned ms, n_turns;
+        } rests[] = { { 0, 1 }, { 100, 1 }, { 200, 2 }, { 60000, POINT_TURNS_LATE } };
+
+        for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
+                const size_t n = POINT_TURN_MAX * (POINT_TURNS_LATE + 1),
+                             n_kept = POINT_TURN_MAX * rests[i].n_turns;
+                PointRing ring = { .n_records = n, .rests_ns = START };
+
+                ring.records = calloc(n, sizeof(*ring.records));
+                ring.records[n - 1].site = 7;
+                point_ring_limit(&ring, START + rests[i].ms * MS);
+                ck_assert_uint_eq(ring.n_records, n_kept);
+                ck_assert_uint_eq(ring.n_lost, n - n_kept);
+                ck_assert_uint_eq(ring.records[n_kept - 1].site, 7); /* the oldest are dropped */
+                free(ring.records);
+        }
+}
+END_TEST
+
+/*
  * In the trace
  */
 
@@ -366,6 +392,7 @@ TEST_MAIN("points-frames",
           test_a_thread_that_left_its_loop_did_not_stall,
           test_nothing_is_concluded_across_a_loss,
           test_other_threads_do_not_take_the_place_of_one_that_is_seen_again_and_again,
+          test_a_turn_that_comes_late_makes_up_for_it,
           test_swaps_of_a_program_that_commits_are_the_same_frames,
           test_a_frame_ends_when_the_compositor_showed_it,
           test_only_the_first_thread_has_a_main_loop)
