@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client/trace-state.h"
+#include "shared/names.h"
 #include "sys_stats_counters.pb-c.h"
 #include "trace/trace-names.h"
 
@@ -242,10 +243,12 @@ static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
         return trace_state_name(summary, path, strlen(path));
 }
 
-/* Neither it nor what it is in belongs to a program. */
+/* Neither it nor what it is in belongs to a program, not even to one that is but a number. */
 static bool track_is_of_machine(TraceSummary *summary, const TrackInfo *info) {
         const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
 
+        if (!info->parent && info->name && streq(info->name, TRACING_NAMELESS_TRACK))
+                return false;
         return info->pid <= 0 && info->tid <= 0 &&
                (!info->parent || (parent && parent->is_of_machine));
 }

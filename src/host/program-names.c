@@ -114,10 +114,20 @@ static const ProgramName *unread(ProgramNames *names, pid_t tid) {
         return &names->unread;
 }
 
+/* What has our numbers would be others: a wrong name is worse than none. */
+static const ProgramName *nameless(ProgramNames *names, pid_t tid) {
+        (void)unread(names, tid);
+        names->unread.pid = tid;
+        snprintf(names->unread.process, PROGRAM_NAME_BYTES, "process %d", tid);
+        return &names->unread;
+}
+
 const ProgramName *program_name(ProgramNames *names, pid_t tid, uint64_t now_ns) {
         ProgramName *name = find_place(names, tid);
         const bool is_known = name->tid == tid;
 
+        if (names->are_foreign)
+                return nameless(names, tid);
         if (!is_known || now_ns > name->read_ns + PROGRAM_NAME_AGE_NS) {
                 if (may_read(names, now_ns))
                         read_all(name, tid, now_ns);

@@ -33,8 +33,9 @@ typedef struct ProgramName {
 } ProgramName;
 
 typedef struct ProgramNames {
+        bool are_foreign; /* the numbers are those of another pid namespace than ours: nothing has a name */
         ProgramName *names;
-        ProgramName unread; /* for those that were one too many */
+        ProgramName unread; /* for those that were one too many, and those without a name */
         uint64_t moment_ns; /* when it began */
         unsigned n_read;
 } ProgramNames;

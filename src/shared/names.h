@@ -39,6 +39,9 @@
 /* The data source of programs that know nothing of it, by points in their libraries. */
 #define TRACING_POINTS_SOURCE "linux.program_points"
 
+/* The group of programs whose names cannot be found: they have ended, or are in another pid namespace. */
+#define TRACING_NAMELESS_TRACK "Programs without a name"
+
 /* The data source of call stacks of a user's own programs, which asks for no privilege. */
 #define TRACING_OWN_STACKS_SOURCE "cpu.stacks"
 

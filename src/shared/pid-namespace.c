@@ -28,6 +28,12 @@ int pid_namespace_get(uint64_t *ret) {
         return 0;
 }
 
+bool pid_namespace_is_initial(void) {
+        uint64_t number;
+
+        return pid_namespace_get(&number) < 0 || number == PID_NAMESPACE_INITIAL;
+}
+
 /*
  * Proofs
  */

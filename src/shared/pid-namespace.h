@@ -16,6 +16,7 @@
  * asking thread's pid and tid as that /proc numbers them. Nothing can be opened through it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +29,10 @@
 /* The number of the caller's own pid namespace, which is the same for all observers. 0 or a negative errno (no
  * /proc). */
 int pid_namespace_get(uint64_t *ret);
+
+/* Whether the caller's /proc has the numbers that the kernel's own events have: those of the first namespace. In
+ * another one they are other processes' numbers, and a wrong name is worse than none. Without /proc, true. */
+bool pid_namespace_is_initial(void);
 
 /* Makes a proof that this process said `words`; the descriptor is non-blocking. 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);

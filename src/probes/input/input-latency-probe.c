@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/track-writer.h"
@@ -13,12 +12,12 @@
 #include "probes/input/input-ring.h"
 #include "probes/system/sysfs.h"
 #include "shared/fd.h"
+#include "shared/pid-namespace.h"
 
-#define INPUT_PERIOD_NS     (100 * PROBE_NS_PER_MS)
-#define INPUT_COMM_BYTES    16
-#define INPUT_NAMES_MAX     64 /* of threads that are remembered */
-#define INPUT_NAME_AGE_NS   UINT64_C(2000000000)
-#define PID_NAMESPACE_FIRST 0xeffffffcu
+#define INPUT_PERIOD_NS   (100 * PROBE_NS_PER_MS)
+#define INPUT_COMM_BYTES  16
+#define INPUT_NAMES_MAX   64 /* of threads that are remembered */
+#define INPUT_NAME_AGE_NS UINT64_C(2000000000)
 
 typedef struct ThreadName {
         pid_t tid;
@@ -52,12 +51,6 @@ static void input_latency_freep(InputLatency **latency) {
         input_latency_free(*latency);
 }
 
-static bool sees_all_pids(void) {
-        struct stat st;
-
-        return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST;
-}
-
 static int input_latency_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         _cleanup_(input_latency_freep) InputLatency *latency = NULL;
         int r;
@@ -67,7 +60,7 @@ static int input_latency_setup(void **ret, const ProbeSetup *setup, char **ret_e
                 return -ENOMEM;
         packet_writer_init(&latency->packets, setup->sink);
         track_writer_init(&latency->tracks, &latency->packets, "linux.input_latency");
-        latency->sees_pids = sees_all_pids();
+        latency->sees_pids = pid_namespace_is_initial();
         r = input_ring_new(&latency->ring, ret_error);
         if (r != 0)
                 return r;

@@ -3,12 +3,15 @@
 #include <stdio.h>
 
 #include "probes/points/program-tracks.h"
+#include "shared/names.h"
+#include "shared/pid-namespace.h"
 
 #define TRACK_BYTES 96
 
 int program_tracks_init(ProgramTracks *programs, PacketSink *sink, const char *source) {
         packet_writer_init(&programs->packets, sink);
         track_writer_init(&programs->tracks, &programs->packets, source);
+        programs->names.are_foreign = !pid_namespace_is_initial();
         return program_names_init(&programs->names);
 }
 
@@ -18,7 +21,7 @@ void program_tracks_deinit(ProgramTracks *programs) {
         packet_writer_deinit(&programs->packets);
 }
 
-/* A process that has ended before anybody asked for its name is only a number. */
+/* A process that has ended before anybody asked for its name is only a number, which need not be that of a process. */
 static uint64_t process_track(ProgramTracks *programs, const ProgramName *name) {
         char text[TRACK_BYTES];
 
@@ -26,7 +29,8 @@ static uint64_t process_track(ProgramTracks *programs, const ProgramName *name) 
                 return track_process(
                         &programs->tracks, name->process_uuid, name->pid, name->process);
         snprintf(text, sizeof(text), "%s (%d)", name->process, name->pid);
-        return track_group(&programs->tracks, 0, text);
+        return track_group(
+                &programs->tracks, track_group(&programs->tracks, 0, TRACING_NAMELESS_TRACK), text);
 }
 
 uint64_t program_process_track(ProgramTracks *programs, pid_t pid, uint64_t now_ns) {

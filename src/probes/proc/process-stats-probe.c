@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "probes/proc/proc-check.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
+#include "shared/pid-namespace.h"
 
 enum {
         STATS_PROCESS = 1,
@@ -20,8 +20,6 @@ enum {
 /* Kernel threads have no memory to poll, and are passed over; but a pid may come to be somebody else's. */
 #define KTHREAD_RECHECK_POLLS 16
 #define SCAN_GAP_NS           (2500 * PROBE_NS_PER_MS)
-
-#define PID_NAMESPACE_FIRST 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 
 typedef Perfetto__Protos__ProcessStatsConfig ProcessStatsConfig;
 
@@ -84,20 +82,12 @@ static void resolve_threads(SessionLink *link, void *userdata) {
         pid_set_clear_fresh(pids);
 }
 
-/* The kernel's rings have the pids of the first pid namespace. Within another one the same numbers are other
- * processes, and a wrong name is worse than none. */
-static bool sees_all_pids(void) {
-        struct stat st;
-
-        return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST;
-}
-
 /* hidepid= hides process 1 from users who may not inspect all processes. */
 static void note_what_is_missing(const ProcessStatsConfig *config,
                                  bool wants_threads,
                                  ProcDir *proc,
                                  ProbeNotes *notes) {
-        if (wants_threads && !sees_all_pids())
+        if (wants_threads && !pid_namespace_is_initial())
                 probe_note(notes,
                            "threads of kernel events get no names, because this is a pid namespace "
                            "and the kernel's pids are not those of this /proc: record outside of "
@@ -179,7 +169,7 @@ static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_e
         wants_threads = !has_quirk(
                 config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND);
         note_what_is_missing(config, wants_threads, &stats->proc, setup->notes);
-        if (wants_threads && sees_all_pids())
+        if (wants_threads && pid_namespace_is_initial())
                 session_link_watch(stats->link, resolve_threads, stats);
         *ret = TAKE(stats);
         return 0;
