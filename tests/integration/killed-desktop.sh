@@ -3,7 +3,7 @@
 #
 # Each of the processes that a recording of the desktop is made of is killed at a random moment: the service, probes,
 # bridges, the client, the program that is recorded, and the compositor where there is one. Nothing is left in the
-# kernel, nothing of ours runs on, and the others live.
+# kernel, nothing of ours runs on or has memory that was shared with the dead, and the others live.
 
 # The checks call functions by name.
 # shellcheck disable=SC2317
@@ -82,18 +82,37 @@ survived() {
         [ "$1" = compositor ] || [ -z "$compositor" ] || ! is_gone "$compositor"
 }
 
+# memory_of PID...: the numbers of the memfds that they have mapped, which are shared with others
+memory_of() {
+        printf '/proc/%s/maps\n' "$@" | xargs cat 2>/dev/null | awk '$6 ~ "^/memfd:" { print $5 }' | sort -u
+}
+
+# nobody_has NUMBERS: no process has one of these mapped, or open
+nobody_has() {
+        [ -n "$1" ] || return 0
+        ! grep -s ' /memfd:' /proc/[0-9]*/maps | grep -wF "$1" || return
+        ! stat -L --format '%i %n' /proc/[0-9]*/fd/* 2>/dev/null | grep -wF "$1"
+}
+
 # leaves_nothing VICTIM
 leaves_nothing() {
-        local name
+        local name all own
         sleep "$((RANDOM % MOMENT_MS_MAX))e-3"
+        all=$(memory_of "${pids_of[service]}" "${pids_of[probes]}" "${pids_of[bridges]}")
+        own=$(memory_of "${pids_of[$1]}")
         kill -KILL "${pids_of[$1]}"
         eventually is_gone "${pids_of[$1]}"
         survived "$1" || { echo 'something else has ended, too'; return 1; }
+        # The service keeps nothing that it has shared with the dead.
+        case $1 in
+        probes | bridges) eventually nobody_has "$own" || { nobody_has "$own"; return 1; } ;;
+        esac
         [ "$1" = client ] || kill -INT "${pids_of[client]}"
         for name in client service probes bridges; do
                 eventually is_gone "${pids_of[$name]}" || { echo "$name is left"; return 1; }
         done
         eventually not_probed || { probed; return 1; }
+        eventually nobody_has "$all" || { nobody_has "$all"; return 1; }
         eventually has_no_instance "${pids_of[probes]}"
 }
 
