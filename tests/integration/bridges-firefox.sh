@@ -69,8 +69,13 @@ HTML
         gives 'Firefox: so are the markers of its own' '^[1-9][0-9]' asked "$trace" \
                 "select count(*) from slice where name in ('RefreshDriverTick', 'Styles', 'Reflow (interruptible)',
                         'Runnable', 'CC', 'GCSlice', 'DOMEvent', 'Awake')"
+        # Tracks directly below a process have no parent in the table, but the process.
         gives 'Firefox: of several processes' '^[2-9]|^[1-9][0-9]' asked "$trace" \
-                "select count(distinct name) from track where name glob 'Firefox GeckoMain *'"
+                "select count(distinct coalesce('process ' || p.upid, 'group ' || t.parent_id)) from track t
+                        left join process_track p using (id) where t.name glob 'Firefox GeckoMain *'"
+        gives 'Firefox: each has one main thread' '^1$' asked "$trace" \
+                "select max(n) from (select count(distinct t.name) as n from track t join process_track p using (id)
+                        where t.name glob 'Firefox GeckoMain *' group by p.upid)"
         gives 'Firefox: none is without an end' '^0$' asked "$trace" 'select count(*) from slice where dur < 0'
 else
         skip_check 'Firefox: what the page has measured is there' 'firefox-esr is not installed'
