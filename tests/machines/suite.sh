@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # The tests on Debian 13, as an ordinary user: unit and integration on the machine, and unit as packages are built, in a
-# chroot without systemd, a bus or /sys.
+# chroot without systemd, a bus or /sys. As root, programs as they are there.
 # Time limit: 25 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -26,11 +26,18 @@ passes() {
         grep -aE '^SKIPPED|^UNSTABLE|^[0-9]+ passed' "$output" | cut -c 1-200 | sed 's/^/# /'
 }
 
-machine trixie build test
+machine trixie build test +weston
 user alice
 project alice
 ok 'it builds as a user' as_user alice sh -c \
         'meson setup build -Dprefix=/usr -Dtests=enabled -Dprobes=enabled && ninja -C build'
 passes 'no test fails as an ordinary user' 'unit integration' as_user alice
 passes "nor in a build's chroot" unit in_bare_chroot_as alice
+# Only root may record these.
+ok 'programs as they are are recorded' as_root sh -c 'status=0
+        meson test -C build --no-rebuild --timeout-multiplier 3 kernel-points >/dev/null || status=$?
+        cat build/meson-logs/testlog.txt
+        exit $status'
+said 'at the times that the compositor has told the program' \
+        '^ok [0-9]+ - at the times that the compositor has told the program$'
 finish
