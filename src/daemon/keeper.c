@@ -19,6 +19,7 @@
 #include "keeper.h"
 #include "listeners.h"
 #include "shared/fd.h"
+#include "shared/hash.h"
 #include "shared/log-user.h"
 #include "shared/log.h"
 
@@ -127,11 +128,10 @@ static int kept_write(Kept *kept, const BusSession *object) {
 }
 
 static uint64_t revision_of(const BusSession *object) {
-        uint64_t revision = session_past_revision(object->owned.session);
+        const Session *session = object->owned.session;
 
-        for (const char *at = bus_session_owner_name(object); *at; at++)
-                revision = (revision ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-        return revision + session_options(object->owned.session)->detached;
+        return hash_add_text(session_past_revision(session), bus_session_owner_name(object)) +
+               session_options(session)->detached;
 }
 
 /* Without room for it the one before stays. */

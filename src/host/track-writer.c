@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "host/track-writer.h"
+#include "shared/hash.h"
 
 #define SLOTS_MIN 64
 
@@ -33,13 +34,8 @@ enum {
         ARGUMENT_NAME = 10,
 };
 
-/* FNV-1a over the parent's number and the name. */
 static uint64_t track_hash(uint64_t parent, const char *name) {
-        uint64_t hash = parent ^ UINT64_C(0xcbf29ce484222325);
-
-        for (const char *c = name; *c; c++)
-                hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-        return hash ?: 1;
+        return hash_add_text(parent ^ HASH_BASIS, name) ?: 1;
 }
 
 void track_writer_init(TrackWriter *writer, PacketWriter *packets, const char *source) {

@@ -6,21 +6,12 @@
 #include <unistd.h>
 
 #include "shared/fd.h"
+#include "shared/hash.h"
 #include "shared/process-uuid.h"
 #include "shared/text.h"
 
 #define STAT_BYTES_MAX      4096
 #define FIELDS_BEFORE_START 20 /* behind the name: state is the first */
-#define FNV_64_OFFSET       UINT64_C(0xcbf29ce484222325)
-#define FNV_64_PRIME        UINT64_C(0x100000001b3)
-
-static uint64_t fnv(uint64_t hash, const void *data, size_t n_bytes) {
-        const uint8_t *bytes = data;
-
-        for (size_t i = 0; i < n_bytes; i++)
-                hash = (hash ^ bytes[i]) * FNV_64_PRIME;
-        return hash;
-}
 
 /* proc(5): the name is in parentheses, and may have any bytes in it. */
 static uint64_t start_time(const char *stat) {
@@ -38,7 +29,8 @@ uint64_t process_uuid_make(const char *stat, pid_t pid) {
 
         if (start == 0)
                 return 0;
-        return fnv(fnv(FNV_64_OFFSET, &start, sizeof(start)), &number, sizeof(number));
+        return hash_add_bytes(
+                hash_add_bytes(HASH_BASIS, &start, sizeof(start)), &number, sizeof(number));
 }
 
 uint64_t process_uuid_get(void) {

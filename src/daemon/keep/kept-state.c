@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "keep/kept-state.h"
 #include "shared/fd.h"
+#include "shared/hash.h"
 
 #define KEPT_STATE_MAGIC  UINT64_C(0x6574617473205444) /* "DT state" */
 #define KEPT_STATE_LAYOUT 3
@@ -34,14 +35,6 @@ static size_t file_bytes(void) {
 
 static RecordHead *kept_state_half(const KeptState *state, uint32_t half) {
         return (RecordHead *)((uint8_t *)state->head + MAPPING_ALIGNMENT + (half - 1) * HALF_BYTES);
-}
-
-static uint64_t check_of(const uint8_t *bytes, size_t n_bytes) {
-        uint64_t check = UINT64_C(0xcbf29ce484222325);
-
-        for (size_t i = 0; i < n_bytes; i++)
-                check = (check ^ bytes[i]) * UINT64_C(0x100000001b3);
-        return check;
 }
 
 static int kept_state_map(KeptState *state, int fd) {
@@ -123,7 +116,7 @@ int kept_state_write(KeptState *state,
         at = put_piece(at, config, session->n_config);
         at = put_piece(at, past, session->n_past);
         record->n_bytes = (uint64_t)(at - start);
-        record->check = check_of(start, (size_t)record->n_bytes);
+        record->check = hash_add_bytes(HASH_BASIS, start, (size_t)record->n_bytes);
         __atomic_store_n(&state->head->half, half, __ATOMIC_RELEASE);
         return 0;
 }
@@ -141,7 +134,7 @@ int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_byte
         n_bytes = record->n_bytes;
         at = (const uint8_t *)(record + 1);
         if (n_bytes < sizeof(*ret) || n_bytes > RECORD_BYTES_MAX ||
-            check_of(at, (size_t)n_bytes) != record->check)
+            hash_add_bytes(HASH_BASIS, at, (size_t)n_bytes) != record->check)
                 return KEPT_STATE_E_BROKEN;
         memcpy(ret, at, sizeof(*ret));
         ret->owner[KEPT_OWNER_MAX] = 0;

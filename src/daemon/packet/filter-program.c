@@ -9,6 +9,7 @@
 
 #include "packet/filter-program.h"
 #include "shared/bytes.h"
+#include "shared/hash.h"
 #include "wire/wire-reader.h"
 
 enum {
@@ -25,8 +26,6 @@ enum {
 #define DIRECT_FIELDS 1024
 #define OVERLAY_WORDS 3 /* of an entry: message, field and opcode, argument */
 #define FIELD_MAX     ((1u << 29) - 1)
-#define FNV_BASIS     UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME     UINT64_C(0x100000001b3)
 
 typedef struct FilterRange {
         uint32_t first, end; /* [first, end) */
@@ -65,14 +64,14 @@ static uint32_t words_peek(const Words *words, size_t ahead) {
 
 static uint64_t fnv_add(uint64_t hash, uint32_t word) {
         for (unsigned i = 0; i < 4; i++, word >>= 8)
-                hash = (hash ^ (word & 0xff)) * FNV_PRIME;
+                hash = hash_add(hash, word & 0xff);
         return hash;
 }
 
 /* All but the last, which is the checksum of the others. */
 static int words_read(Words *words, const void *data, size_t n, const char **ret_why) {
         WireReader reader;
-        uint64_t hash = FNV_BASIS, word = 0;
+        uint64_t hash = HASH_BASIS, word = 0;
 
         *ret_why = "it is empty";
         if (n == 0)

@@ -6,6 +6,7 @@
 
 #include "probes/perf/perf-code.h"
 #include "probes/perf/perf-file.h"
+#include "shared/hash.h"
 
 #define PLACES ((size_t)PERF_FILES_MAX * 2)
 
@@ -80,8 +81,7 @@ static size_t place_of(const FileIdentity *identity, const char *path) {
         uint64_t hash =
                 identity->inode ^ (uint64_t)identity->major << 52 ^ (uint64_t)identity->minor << 32;
 
-        for (; *path; path++)
-                hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+        hash = hash_add_text(hash, path);
         return (size_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) % PLACES;
 }
 

@@ -8,6 +8,7 @@
 #include "core/model/bytes-writer.h"
 #include "core/model/producer.h"
 #include "core/model/session.h"
+#include "shared/hash.h"
 #include "wire/wire-reader.h"
 
 enum {
@@ -35,31 +36,13 @@ enum {
         INSTANCE_DROPPED_BEFORE,
 };
 
-static bool instance_can_be_left(const SourceInstance *instance) {
-        const Session *session = instance->session;
-
-        return session->options.is_kept && session->cloned_from == 0;
-}
-
-bool producer_can_be_left(const Producer *producer) {
-        const SourceInstance *instance;
-
-        if (!producer->has_memory || !producer->area.control)
-                return false;
-        list_for_each (instance, &producer->instances, producer_link)
-                if (instance_can_be_left(instance))
-                        return true;
-        return false;
-}
-
 uint64_t producer_past_revision(const Producer *producer) {
-        uint64_t revision =
-                (UINT64_C(0xcbf29ce484222325) ^ producer->n_memories) * UINT64_C(0x100000001b3);
+        uint64_t revision = hash_add(HASH_BASIS, producer->n_memories);
         const SourceInstance *instance;
 
         list_for_each (instance, &producer->instances, producer_link) {
-                revision = (revision ^ instance->id) * UINT64_C(0x100000001b3);
-                revision = (revision ^ instance->state) * UINT64_C(0x100000001b3);
+                revision = hash_add(revision, instance->id);
+                revision = hash_add(revision, instance->state);
         }
         return revision;
 }
@@ -81,10 +64,8 @@ static void put_instance(WireWriter *writer, const SourceInstance *instance) {
 }
 
 int producer_put_past(const Producer *producer, Bytes *out) {
-        const size_t before = out->n;
         const SourceInstance *instance;
         WireWriter writer;
-        int r;
 
         bytes_writer_init(&writer, out);
         wire_put_uint(&writer, PAST_ID, producer->id);
@@ -104,8 +85,7 @@ int producer_put_past(const Producer *producer, Bytes *out) {
         list_for_each (instance, &producer->instances, producer_link)
                 if (instance_can_be_left(instance))
                         put_instance(&writer, instance);
-        r = bytes_writer_finish(&writer, out);
-        return r < 0 ? r : out->n - before > PRODUCER_PAST_BYTES_MAX ? -E2BIG : 0;
+        return bytes_writer_finish_within(&writer, out, PRODUCER_PAST_BYTES_MAX);
 }
 
 /*

@@ -42,7 +42,5 @@ int producer_put_past(const Producer *producer, Bytes *out);
 int producer_past_read(ProducerPast *ret, const void *data, size_t n_bytes);
 void producer_past_deinit(ProducerPast *past);
 
-/* Whether there is a session that outlives this process, and that this producer has memory for. */
-bool producer_can_be_left(const Producer *producer);
 /* Another number whenever producer_put_past() would say that of other instances, or of another memory. */
 uint64_t producer_past_revision(const Producer *producer);

@@ -6,13 +6,13 @@
 #include <stdio.h>
 
 #include "core/ingest/producer-loss.h"
-#include "core/life/producer-past.h"
 #include "core/life/session-past.h"
 #include "core/model/bytes-writer.h"
 #include "core/model/service.h"
 #include "core/model/session-notes.h"
 #include "core/model/session.h"
 #include "core/readout/session-stats.h"
+#include "shared/hash.h"
 #include "wire/wire-reader.h"
 
 #define PAST_SEQUENCES_MAX (UINT32_MAX / 2) /* given by all processes before */
@@ -99,10 +99,10 @@ uint64_t session_past_revision(const Session *session) {
                 session->producers_dropped,
                 session->chunks_discarded,
         };
-        uint64_t revision = UINT64_C(0xcbf29ce484222325);
+        uint64_t revision = HASH_BASIS;
 
         for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-                revision = (revision ^ facts[i]) * UINT64_C(0x100000001b3);
+                revision = hash_add(revision, facts[i]);
         return revision;
 }
 
@@ -152,22 +152,6 @@ static void put_note(WireWriter *writer, const SourceNote *note) {
         wire_end(writer, begin);
 }
 
-/* A producer that can come back to its memory still has its count there, and would be counted twice. */
-static uint64_t dropped_by_who_goes(const Session *session) {
-        uint64_t n = session->producers_dropped, round = ++session->service->last_round;
-        const SourceInstance *instance;
-
-        list_for_each (instance, &session->instances, session_link) {
-                Producer *producer = instance->producer;
-
-                if (!producer || producer->last_round == round || producer_can_be_left(producer))
-                        continue;
-                producer->last_round = round;
-                n = add_saturated(n, producer_n_dropped(producer) - instance->dropped_before);
-        }
-        return n;
-}
-
 /* What was said once is not said again. */
 static int put_reader(WireWriter *writer, const Session *session) {
         const SessionReader *reader = &session->reader;
@@ -187,14 +171,13 @@ static int put_reader(WireWriter *writer, const Session *session) {
         wire_put_bool(writer, PAST_IS_FULL, reader->is_full);
         wire_put_uint(writer, PAST_N_INVALID, reader->n_invalid);
         wire_put_uint(writer, PAST_N_BYTES, reader->n_bytes);
-        wire_put_uint(writer, PAST_PRODUCERS_DROPPED, dropped_by_who_goes(session));
+        wire_put_uint(writer, PAST_PRODUCERS_DROPPED, session_producers_dropped_for_good(session));
         wire_put_uint(writer, PAST_CHUNKS_DISCARDED, session->chunks_discarded);
         wire_put_uint(writer, PAST_PATCHES_DISCARDED, session->patches_discarded);
         return 0;
 }
 
 int session_put_past(const Session *session, Bytes *out) {
-        const size_t before = out->n;
         const SourceNote *note;
         WireWriter writer;
         int r;
@@ -219,8 +202,7 @@ int session_put_past(const Session *session, Bytes *out) {
         if (session->change)
                 wire_put_bytes(
                         &writer, PAST_CHANGE, session->change->bytes, session->change->n_bytes);
-        r = bytes_writer_finish(&writer, out);
-        return r < 0 ? r : out->n - before > SESSION_PAST_BYTES_MAX ? -E2BIG : 0;
+        return bytes_writer_finish_within(&writer, out, SESSION_PAST_BYTES_MAX);
 }
 
 /*

@@ -38,3 +38,9 @@ int bytes_writer_finish(WireWriter *writer, Bytes *bytes) {
         bytes->n += wire_writer_size(writer);
         return 0;
 }
+
+int bytes_writer_finish_within(WireWriter *writer, Bytes *bytes, size_t n_bytes_max) {
+        if (!wire_writer_failed(writer) && wire_writer_size(writer) > n_bytes_max)
+                return -E2BIG;
+        return bytes_writer_finish(writer, bytes);
+}

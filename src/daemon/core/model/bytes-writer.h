@@ -10,3 +10,5 @@
 
 void bytes_writer_init(WireWriter *writer, Bytes *bytes);
 int bytes_writer_finish(WireWriter *writer, Bytes *bytes);
+/* -E2BIG, and the bytes are as before, if more than `n_bytes_max` were written. */
+int bytes_writer_finish_within(WireWriter *writer, Bytes *bytes, size_t n_bytes_max);

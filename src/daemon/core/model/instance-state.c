@@ -57,6 +57,12 @@ void instance_set_suspended(SourceInstance *instance, bool is_suspended) {
         session_changed(instance->session);
 }
 
+bool instance_can_be_left(const SourceInstance *instance) {
+        const Session *session = instance->session;
+
+        return session->options.is_kept && session->cloned_from == 0;
+}
+
 void instance_started(SourceInstance *instance) {
         instance_enter(instance, INSTANCE_STARTED);
 }

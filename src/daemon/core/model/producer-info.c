@@ -142,3 +142,14 @@ bool producer_is_suspended(const Producer *producer) {
 
         return service->ops->is_suspended(service->userdata, &producer->identity);
 }
+
+bool producer_can_be_left(const Producer *producer) {
+        const SourceInstance *instance;
+
+        if (!producer->has_memory || !producer->area.control)
+                return false;
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance_can_be_left(instance))
+                        return true;
+        return false;
+}

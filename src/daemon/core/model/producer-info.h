@@ -51,6 +51,9 @@ bool producer_take_answer(Producer *producer, unsigned place);
 /* Whether its process is; asks the host. */
 bool producer_is_suspended(const Producer *producer);
 
+/* Whether there is a session that outlives this process, and that this producer has memory for. */
+bool producer_can_be_left(const Producer *producer);
+
 uint64_t producer_id(const Producer *producer);
 /* Grows with each producer that comes, over all users: for the service alone to know. */
 uint64_t producer_order(const Producer *producer);

@@ -50,6 +50,9 @@ void instance_set_suspended(SourceInstance *instance, bool is_suspended);
 /* Acknowledgements. */
 void instance_started(SourceInstance *instance);
 
+/* Whether its session outlives this process. */
+bool instance_can_be_left(const SourceInstance *instance);
+
 /* Whether the producer may write for it now. */
 static inline bool instance_is_live(const SourceInstance *instance) {
         return instance->producer && instance->state != INSTANCE_STOPPED;

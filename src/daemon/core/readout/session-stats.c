@@ -96,18 +96,28 @@ void session_put_stats(Session *session, WireWriter *writer) {
 }
 
 /* Producers count for all their sessions together; each is asked once. */
-uint64_t session_producers_dropped(const Session *session) {
+static uint64_t count_dropped(const Session *session, bool only_for_good) {
         uint64_t n = session->producers_dropped, round = ++session->service->last_round;
         const SourceInstance *instance;
 
         list_for_each (instance, &session->instances, session_link) {
-                if (!instance->producer || instance->producer->last_round == round)
+                Producer *producer = instance->producer;
+
+                if (!producer || producer->last_round == round ||
+                    (only_for_good && producer_can_be_left(producer)))
                         continue;
-                instance->producer->last_round = round;
-                n = add_saturated(
-                        n, producer_n_dropped(instance->producer) - instance->dropped_before);
+                producer->last_round = round;
+                n = add_saturated(n, producer_n_dropped(producer) - instance->dropped_before);
         }
         return n;
+}
+
+uint64_t session_producers_dropped(const Session *session) {
+        return count_dropped(session, false);
+}
+
+uint64_t session_producers_dropped_for_good(const Session *session) {
+        return count_dropped(session, true);
 }
 
 /* Overwriting is a ring's way, and no loss unless it was to be written out before. */

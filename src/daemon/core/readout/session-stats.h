@@ -17,6 +17,8 @@ typedef struct SessionTotals {
 } SessionTotals;
 
 uint64_t session_producers_dropped(const Session *session); /* as they say */
+/* Without producers that can come back to their memory, as their counts are still there and would be added twice. */
+uint64_t session_producers_dropped_for_good(const Session *session);
 void session_put_stats(Session *session, WireWriter *writer);
 
 void session_totals(const Session *session, SessionTotals *ret);
