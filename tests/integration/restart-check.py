@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Whether a trace has what test-producers wrote: each number once, in its order, without a gap that nobody has counted.
+"""Whether a trace has what test-producers wrote: each number once, in its order, and no gap that nobody has counted.
 
-Usage: restart-check.py FILE NAME...
+Usage: restart-check.py [--gaps] FILE NAME...
+
+Each NAME is that of a program, and there may be no other. --gaps: any gap will do, as with programs that count for all
+of their recordings together.
 """
 
 import re
@@ -12,33 +15,40 @@ import trace_file
 TEST_EVENT, DROPPED = 900, 42
 
 
-def numbers(path, name):
-    """Of each packet of that producer, and whether it says that some before it were dropped."""
-    pattern = re.compile(rb"\b" + name.encode() + rb"-(\d+)\.")
+def numbers(path):
+    """By program: each packet's number, and whether it says that packets before it were dropped."""
+    found = {}
     with open(path, "rb") as file:
         data = file.read()
-    for packet, _ in trace_file.frames(data):
+    for packet in trace_file.packets(data):
         at = {number: value for number, value, _ in trace_file.fields(packet)}
-        if TEST_EVENT not in at:
-            continue
-        match = pattern.search(at[TEST_EVENT])
+        match = re.search(rb"([a-z0-9]+)-(\d+)\.", at.get(TEST_EVENT, b""))
         if match:
-            yield int(match[1]), DROPPED in at
+            found.setdefault(match[1].decode(), []).append((int(match[2]), DROPPED in at))
+    return found
 
 
-def check(path, name):
-    last = n_gaps = n = 0
-    for number, says_drop in numbers(path, name):
+def check(name, packets, may_have_gaps):
+    last = n_gaps = 0
+    for number, says_drop in packets:
         if number <= last:
             sys.exit(f"{name}: {number} comes behind {last}")
-        if number > last + 1 and not says_drop:
+        if number > last + 1 and not says_drop and not may_have_gaps:
             sys.exit(f"{name}: {last + 1} to {number - 1} are missing, and nobody says so")
         n_gaps += number > last + 1
-        last, n = number, n + 1
-    if n == 0:
-        sys.exit(f"{name}: nothing")
-    print(f"# {name}: {n} packets up to {last}, {last - n} dropped in {n_gaps} gaps")
+        last = number
+    print(f"# {name}: {len(packets)} packets up to {last}, {last - len(packets)} missing in {n_gaps} gaps")
 
 
-for producer in sys.argv[2:]:
-    check(sys.argv[1], producer)
+def main():
+    arguments = sys.argv[1:]
+    may_have_gaps = arguments[0] == "--gaps"
+    path, *names = arguments[may_have_gaps:]
+    found = numbers(path)
+    if sorted(found) != sorted(names):
+        sys.exit(f"{path}: packets of {sorted(found)}, wanted {sorted(names)}")
+    for name in names:
+        check(name, found[name], may_have_gaps)
+
+
+main()

@@ -11,15 +11,15 @@
 here=$(dirname "$0")
 trace=$tmp/trace.pftrace
 
-n_started() { [ "$(grep -c ^started "$tmp/keeper")" -ge "$1" ]; }
+n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
+is_ready() { [ "$(n_ready)" -ge "$1" ]; }
 is_there() { property "$path" State | grep -q "\"$1\""; }
-# next_service SIGNAL: to the keeper, and another process of the service is there
+# next_service SIGNAL: the service gets it, and another process of the service is there
 next_service() {
         local n
-        n=$(grep -c ^started "$tmp/keeper")
-        kill "-$1" "$keeper"
-        eventually n_started $((n + 1))
-        eventually has_owner --user $BUS
+        n=$(n_ready)
+        kill "-$1" "$(cat "$tmp/manager/pid")"
+        eventually is_ready $((n + 1))
 }
 # is_whole NAME...: see restart-check.py
 is_whole() { /usr/bin/python3 -B "$here/restart-check.py" "$trace" "$@"; }
@@ -47,9 +47,8 @@ registers_as() {
 
 session_bus
 started busctl --user monitor --json=short >"$tmp/monitor"
-/usr/bin/python3 -B "$here/store-keeper.py" "$DESKTRACED" --user --idle-timeout=infinity >"$tmp/keeper" 2>>"$tmp/log" &
-keeper=$!
-pids+=("$keeper")
+mkdir "$tmp/manager"
+service "$here/service-manager.py" "$tmp/manager" "$DESKTRACED" --user
 eventually is_heard
 producer slow org.example.test
 slow=$started
@@ -60,11 +59,11 @@ start 5 sources as 1 org.example.test buffer-size-kb u 262144 duration-ms u 3000
 ok "a session records" recorded "$path"
 ok "each program has a key for its memory" eventually has_keys 3
 
-next_service USR1
+next_service KILL
 ok "after a kill its session goes on" is_there started
 ok "the next process expects the programs back" log_says 'programs of the process before are expected back'
 # Three in a row that end soon would be too many; one that is told to end has not failed.
-for how in USR2 USR1 USR1 USR2 USR1 USR1 USR2; do
+for how in TERM KILL KILL TERM KILL KILL TERM; do
         sleep "0.0$((RANDOM % 10))"
         next_service $how
 done
@@ -72,11 +71,8 @@ ok "after more of them, too" eventually is_there started
 
 # One ends while there is no service, and somebody else comes with the keys of them all.
 kill -STOP "$slow"
-n=$(grep -c ^started "$tmp/keeper")
 kill -KILL "$short"
-kill -USR1 "$keeper"
-eventually n_started $((n + 1))
-eventually has_owner --user $BUS
+next_service KILL
 for key in "$(keys | sed -n 1p)" "$(keys | sed -n 2p)" "0"; do
         # shellcheck disable=SC2086 # a number and that many bytes
         ok "another process is another producer, with whatever key" registers_as 'producer/([4-9]|[0-9]{2,})"' $key
@@ -86,5 +82,4 @@ ok "a flush is answered" "$DESKTRACE" flush --user whole
 ok "it can be read" read_trace
 ok "what each program had written is there, once and in its order" is_whole slow busy short
 [ -z "${RESTART_TRACE-}" ] || cp "$trace" "$RESTART_TRACE"
-kill -TERM "$keeper"
 finish
