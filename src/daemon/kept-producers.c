@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -298,5 +299,6 @@ void kept_producers_deinit(KeptProducers *producers) {
                 return;
         while ((kept = list_first(&producers->kept, KeptProducer, link)))
                 kept_free(producers, kept);
+        assert(producers->n == 0 && producers->n_origins == 0);
         producers->bus = NULL;
 }

@@ -7,6 +7,7 @@
  * by the thread that makes it, under the lock.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -673,6 +674,7 @@ Host *host_free(Host *host) {
                 probe_names_free(host->sources[i].names);
         }
         free(host->sources);
+        assert(list_is_empty(&host->instances) && list_is_empty(&host->requests));
         sd_event_source_disable_unref(host->wake);
         sd_event_unref(host->event);
         fd_close(host->wake_fd);

@@ -41,6 +41,8 @@ static void event_free(UnitEvent *event) {
 void unit_recorder_deinit(UnitRecorder *recorder) {
         for (size_t i = 0; i < recorder->n_events; i++)
                 event_free(recorder->events[i]);
+        for (size_t i = 0; i < recorder->n_jobs; i++)
+                recorder->jobs[i].unit->n_users--;
         free(recorder->events);
         free(recorder->jobs);
         unit_table_deinit(&recorder->units);

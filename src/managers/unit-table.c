@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ void unit_table_init(UnitTable *table) {
 }
 
 static Unit *unit_free(Unit *unit) {
+        assert(unit->n_users == 0);
         list_unlink(&unit->bucket);
         free(unit->after);
         free(unit->name);

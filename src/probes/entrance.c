@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -387,6 +388,7 @@ Entrance *entrance_free(Entrance *entrance) {
                 return NULL;
         list_for_each (peer, &entrance->peers, peers)
                 peer_free(peer);
+        assert(entrance->n_peers == 0 && entrance->n_inquiries == 0);
         sd_event_source_disable_unref(entrance->listening);
         fd_close(entrance->options.fd);
         free(entrance);

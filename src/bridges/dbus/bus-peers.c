@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ void bus_peers_deinit(BusPeers *peers) {
         for (size_t i = 0; i < BUS_PEER_BUCKETS; i++)
                 while (!list_is_empty(&peers->buckets[i]))
                         bus_peers_remove(peers, list_first(&peers->buckets[i], BusPeer, bucket));
+        assert(peers->n == 0 && list_is_empty(&peers->questions));
 }
 
 bool bus_name_is_unique(const char *name) {
@@ -95,12 +97,14 @@ void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner) {
                 return;
         list_unlink(&peer->question); /* that was the answer */
         free(peer->owner);
-        peer->owner = owner[0] ? strdup(owner) : NULL;
+        peer->owner = bus_name_is_unique(owner) ? strdup(owner) : NULL;
         if (!peer->owner)
                 bus_peers_remove(peers, peer);
 }
 
 void bus_peers_remove(BusPeers *peers, BusPeer *peer) {
+        assert(list_is_empty(&peer->calls) && list_is_empty(&peer->served));
+        assert(peer->calling == 0 && peer->serving == 0);
         if (find_recent(peers, peer->name) == peer)
                 *recent_place(peers, peer->name) = NULL;
         list_unlink(&peer->bucket);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static void call_free(BusRecorder *recorder, BusCall *call) {
 void bus_recorder_deinit(BusRecorder *recorder) {
         while (!list_is_empty(&recorder->calls))
                 call_free(recorder, list_first(&recorder->calls, BusCall, order));
+        assert(recorder->n_calls == 0);
         bus_peers_deinit(&recorder->peers);
 }
 
@@ -293,7 +295,9 @@ static void write_message(BusRecorder *recorder, const Traffic *traffic) {
                 write_answer(recorder, traffic);
                 return;
         }
-        sender = fields->sender[0] ? bus_peers_get(&recorder->peers, fields->sender) : NULL;
+        sender = bus_name_is_unique(fields->sender)
+                         ? bus_peers_get(&recorder->peers, fields->sender)
+                         : NULL;
         if (sender && fields->type == FRAME_METHOD_CALL)
                 write_call(recorder, sender, traffic);
         else if (sender && fields->type == FRAME_SIGNAL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -217,6 +218,7 @@ static void ring_read_sizes(Ring *ring, const FtraceSetup *setup) {
 static Ring *ring_free(Ring *ring) {
         if (!ring)
                 return NULL;
+        assert(list_is_empty(&ring->streams) && ring->n_recording == 0);
         list_unlink(&ring->rings);
         ftrace_reader_deinit(&ring->reader);
         instance_free(ring->instance); /* after its descriptors */

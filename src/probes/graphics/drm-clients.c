@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -71,6 +72,7 @@ void drm_clients_deinit(DrmClients *clients) {
         list_for_each (client, &clients->clients, clients)
                 client_remove(clients, client);
         free_idle_processes(clients);
+        assert(clients->n_clients == 0 && list_is_empty(&clients->processes));
         walk_end(clients);
         clients->proc = fd_close(clients->proc);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ int perf_sleepers_init(PerfSleepers *sleepers) {
 void perf_sleepers_deinit(PerfSleepers *sleepers) {
         if (sleepers->by_tid)
                 (void)perf_sleepers_clear(sleepers);
+        assert(sleepers->n_bytes == 0);
         free(sleepers->by_tid);
         sleepers->by_tid = NULL;
 }

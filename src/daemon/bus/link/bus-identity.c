@@ -2,6 +2,7 @@
 
 /* Peers whose identity the bus daemon was asked for, and their messages, which wait for the answer. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "bus/link/bus-error.h"
@@ -230,4 +231,5 @@ void bus_identities_deinit(Bus *bus) {
 
         list_for_each (unknown, &bus->unknowns, link)
                 unknown_free(unknown);
+        assert(bus->n_unknown_messages == 0);
 }

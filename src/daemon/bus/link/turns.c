@@ -5,6 +5,7 @@
  * are long: the bus has looked at every byte of them as well, so weighing is no new way to cost time.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ static TurnsUser *user_get(Turns *turns, uid_t user) {
 }
 
 static void user_free(TurnsUser *user) {
+        assert(user->n_calls == 0 && user->n_held == 0 && user->n_bytes == 0);
         list_unlink(&user->waiting_link);
         list_unlink(&user->link);
         free(user);

@@ -2,6 +2,7 @@
 
 /* A producer's shared memory and doorbell, and the core's requests to it (ProducerOps). */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -356,6 +357,8 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         producer->bus->n_away -= producer->is_away;
         sd_event_source_disable_unref(producer->end);
         producer_calls_drop(producer);
+        assert(producer->n_calls == 0 && producer->n_calls_out == 0);
+        assert(producer->n_call_bytes == 0);
         producer_unmap(producer);
         producer_home_deinit(&producer->home);
         producer->bus->counts_changed = true;

@@ -5,6 +5,8 @@
  * order.
  */
 
+#include <assert.h>
+
 #include "core/model/bytes-writer.h"
 #include "producer-port-private.h"
 #include "shared/fd.h"
@@ -109,6 +111,7 @@ void producer_commands_deinit(ProducerPort *port) {
 
         list_for_each (command, &port->held, link)
                 command_free(port, command);
+        assert(port->n_held == 0 && port->n_held_bytes == 0);
         list_for_each (setup, &port->unsent, link)
                 free(setup);
         list_init(&port->unsent);
