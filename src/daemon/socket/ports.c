@@ -140,7 +140,8 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
                 port_queue_flush(connection);
         if (connection->is_broken || connection->is_resting)
                 return 0;
-        /* Also what was said before the peer left; but who leaves instead of waiting for an answer is gone. */
+        /* Dispatches what the peer sent before it left, too; but a peer that leaves while a call waits for an answer
+         * gives up the rest. */
         if (events & (EPOLLHUP | EPOLLERR) && connection->is_paused)
                 port_connection_break(connection, NULL);
         else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
@@ -248,7 +249,7 @@ bool ports_is_settled(const Ports *ports) {
                list_is_empty(&ports->gone) && consumers_are_settled(ports_consumers(ports));
 }
 
-/* What one does may break others, or mark them. */
+/* The work of one connection may break others, or mark them. */
 void ports_settle(Ports *ports) {
         settle_drained(ports);
         while (!ports_is_settled(ports)) {

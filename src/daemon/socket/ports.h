@@ -5,9 +5,9 @@
  * Ports: Perfetto's sockets, the second transport beside D-Bus
  *
  * Serves Perfetto's producer and consumer protocols on accepted unix sockets to programs that know nothing of
- * Desktrace. Each connection belongs to the uid that the kernel says, whose bytes and connections are bounded
- * together. It reads whole frames and writes as fast as the peer reads; what the peer has not read waits in a bounded
- * queue, so that who is slow or stopped is given time, and only who asks for more than the queue holds is
+ * Desktrace. Each connection belongs to the uid that the kernel reports for it; there are limits on the connections and
+ * the bytes of each uid. Whole frames are read, and replies are written as fast as the peer reads them; the rest waits
+ * in a bounded queue. So slow or stopped peers are given time, and only a peer whose replies exceed the queue is
  * disconnected. Nothing blocks, and no connection can make another one wait for longer than a turn of the main loop.
  */
 
@@ -31,7 +31,7 @@ typedef struct PortsOptions {
         const OutputOps *output_ops;
         void *output_host;
         OwnedSessions *
-                other_sessions; /* of the other transport, which stays until it is freed first; NULL: none */
+                other_sessions; /* of the other transport, which has to outlive the ports; NULL: none */
         const PortsObserver *observer; /* NULL: nobody */
         void *observer_userdata;
         /* NULL: that of the kind. Tests have their own. */
@@ -49,21 +49,21 @@ int ports_accept(Ports *ports, PortKind kind, int fd);
 /* Grants permissions. Without it, what needs one is denied. */
 void ports_set_access(Ports *ports, const AccessHost *access);
 
-/* Does what was queued, until nothing is; the main loop calls it outside of the core and of dispatch. */
+/* Works until nothing is queued; the main loop calls it outside of the core and of dispatch. */
 void ports_settle(Ports *ports);
 bool ports_is_settled(const Ports *ports);
 
-/* Whether anything is going on that ends if the process does. */
+/* Whether anything is going on that would end with the process. */
 bool ports_is_busy(const Ports *ports);
 
-/* Stops all sessions in order. ports_is_stopped() tells when all of them are, and their outputs are written. */
+/* Stops all sessions in order. When ports_is_stopped() is true, all have stopped and their outputs are written. */
 void ports_stop_sessions(Ports *ports, const char *reason);
 bool ports_is_stopped(const Ports *ports);
 
 uint64_t ports_next_deadline(const Ports *ports);
 void ports_tick(Ports *ports, uint64_t now);
 
-/* Held for all connections: half frames, and what was sent and not read. */
+/* Held for all connections: incomplete frames, and replies that were not read. */
 size_t ports_n_bytes_held(const Ports *ports);
 
 /* Connections ever, and frames ever: whether anybody uses it. */

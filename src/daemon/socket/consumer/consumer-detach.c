@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A detached session belongs to its user, under a key: each connection of his may attach to it by that. Root attaches
- * to his own as well.
+ * A detached session belongs to its user and has a key; any connection of that user can attach to it by the key. This
+ * holds for root, too.
  */
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static int detach_session(Consumer *consumer, const PortRequest *request, const 
                 return -ENOMEM;
         session_set_detached(session->owned.session, true);
         consumer_session_set_consumer(session, NULL);
-        consumer->enable.is_open = false; /* its end is nobody's to be told */
+        consumer->enable.is_open = false; /* nobody is left to be told of its end */
         consumer_session_mark(session);
         port_reply(consumer->connection, request, false, NULL, 0);
         return 0;
@@ -107,7 +107,7 @@ static int detach_new(ConsumerDetach **ret,
         return 0;
 }
 
-/* What the peer says next waits for the answer, as it may be to leave. */
+/* The peer's next messages wait for the answer, as one of them may end the connection. */
 static int
 detach_ask(Consumer *consumer, const PortRequest *request, unsigned needs, const char *key) {
         _cleanup_(consumer_detach_freep) ConsumerDetach *detach = NULL;

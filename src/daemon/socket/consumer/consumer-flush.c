@@ -27,7 +27,7 @@ void consumer_flush_cancel(ConsumerFlush *flush) {
         flush_free(flush);
 }
 
-/* That some did not answer is all that the protocol can say: which ones is in the trace. */
+/* The protocol can only say that some producers did not answer; the trace names them. */
 static void on_flushed(void *userdata, int outcome) {
         ConsumerFlush *flush = userdata;
         PortConnection *connection = flush->consumer->connection;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ObserveEvents: what a consumer is told while its session runs. */
+/* ObserveEvents: the events that a consumer receives while its session runs. */
 
 #include "consumer-private.h"
 
@@ -36,7 +36,7 @@ static bool consumer_observes(const Consumer *consumer, unsigned what) {
         return consumer->observe.is_open && consumer->events & what;
 }
 
-/* One event, in a message of its own. */
+/* Sends one event as a message of its own. */
 typedef struct EventReply {
         uint8_t memory[EVENT_BYTES_MAX];
         WireWriter writer;
@@ -96,7 +96,7 @@ static void tell_all_started(Consumer *consumer) {
         event_send(&event, consumer);
 }
 
-/* Changes are taken also when nobody observes them, so that they are not told late. */
+/* Changes are taken even if nobody observes them, so that a later observer does not receive old ones. */
 void consumer_tell_events(ConsumerSession *session) {
         Consumer *consumer = session->consumer;
         InstanceInfo info;
@@ -128,7 +128,7 @@ void consumer_tell_snapshot(Consumer *consumer,
         event_send(&event, consumer);
 }
 
-/* They come as numbers each, or packed. */
+/* The numbers come one per field, or packed. */
 static int read_events(const void *data, size_t n, unsigned *ret) {
         WireReader reader, packed;
         uint64_t value;
@@ -155,7 +155,7 @@ static int read_events(const void *data, size_t n, unsigned *ret) {
         return r;
 }
 
-/* The stream that was open before ends in order; to observe nothing ends this one as well. */
+/* A stream that was open before is closed properly; a request to observe nothing closes this one, too. */
 int consumer_observe_events(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         int r;

@@ -21,7 +21,7 @@ static int reply_empty(Consumer *consumer, const PortRequest *request) {
         return 0;
 }
 
-/* One that runs already has what is asked for. */
+/* A session that already runs needs no start. */
 static int start_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         Session *session;
@@ -40,7 +40,7 @@ static int start_tracing(void *port, const PortRequest *request, const void *dat
         return reply_empty(consumer, request);
 }
 
-/* Where nothing runs, nothing is left to be done. */
+/* If nothing runs, there is nothing to stop. */
 static int disable_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
 
@@ -53,7 +53,7 @@ static int disable_tracing(void *port, const PortRequest *request, const void *d
         return reply_empty(consumer, request);
 }
 
-/* Of the answers that wait, that of EnableTracing comes first: the recording is over. */
+/* EnableTracing is answered before the other calls that wait: the recording is over. */
 static int free_buffers(void *port, const PortRequest *request, const void *data, size_t n) {
         static const uint8_t disabled[] = { 1 << 3, true };
         Consumer *consumer = port;
@@ -67,7 +67,7 @@ static int free_buffers(void *port, const PortRequest *request, const void *data
         return reply_empty(consumer, request);
 }
 
-/* The response has no words: why it is refused is in the log. */
+/* The response has no text, so the reason is logged. */
 static int change_config(void *port, const PortRequest *request, const void *data, size_t n) {
         _cleanup_(config_freep) Config *config = NULL;
         Consumer *consumer = port;
@@ -98,7 +98,7 @@ static int change_config(void *port, const PortRequest *request, const void *dat
         return reply_empty(consumer, request);
 }
 
-/* Perfetto's own service has it only to say so. */
+/* In Perfetto's own service, this method does nothing but refuse, too. */
 static int save_for_bugreport(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         uint8_t memory[64];

@@ -53,7 +53,7 @@ typedef struct ConsumerFlush {
         List link; /* consumer->flushes */
 } ConsumerFlush;
 
-/* What a QueryServiceState tells, in this order. */
+/* The parts of an answer to QueryServiceState, in their order. */
 typedef enum QueryStage {
         QUERY_PRODUCERS,
         QUERY_SOURCES,
@@ -62,16 +62,16 @@ typedef enum QueryStage {
         _QUERY_STAGE_N,
 } QueryStage;
 
-/* One that is not answered to its end, and where it is. */
+/* A query that is still being answered, and how far the answer has come. */
 typedef struct ConsumerQuery {
         Consumer *consumer;
         PortRequest request;
         List link;             /* consumer->queries */
-        bool awaits_producers; /* that were started to be listed */
+        bool awaits_producers; /* that were started so that they can be listed */
         QueryStage stage;
-        uint64_t last_id;       /* in this stage: what was told of */
+        uint64_t last_id;       /* what the answer has named in this stage */
         uint64_t last_producer; /* of all stages */
-        size_t n_sources;       /* told of the next producer */
+        size_t n_sources;       /* sources of the next producer that are in the answer already */
 } ConsumerQuery;
 
 /* One connection. */
@@ -79,9 +79,9 @@ struct Consumer {
         PortConnection *connection;
         Consumers *consumers;
         ConsumerSession *session; /* NULL: it has none */
-        ConsumerStart *start;     /* it has asked for one, and polkit is asked */
-        ConsumerDetach *detach;   /* it wants to leave it, and polkit is asked */
-        ConsumerClone *clone;     /* it has asked for one, which is being made */
+        ConsumerStart *start;     /* it wants to start one, and polkit is being asked */
+        ConsumerDetach *detach;   /* it wants to detach it, and polkit is being asked */
+        ConsumerClone *clone;     /* it wants a clone, which is being made */
         List flushes;             /* ConsumerFlush */
         size_t n_flushes;
         List queries; /* ConsumerQuery; answered one after the other */
@@ -106,7 +106,7 @@ struct ConsumerSession {
         void *observed;
 };
 
-/* Takes the answer's request out of the call, which is over then. */
+/* Takes the request out of the call, which is then over, to answer it. */
 void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data);
 /* Opens the call for a request. If it was open already, its earlier request fails. */
 void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request);
@@ -115,7 +115,7 @@ static inline void access_peer_deinit(AccessPeer *peer) {
         fd_close(peer->pidfd);
 }
 
-/* Of a request's few fields: varints by number, below n_fields; what has another type is passed over. -EBADMSG. */
+/* Of a request's few fields: varints by number, below n_fields; fields of other types are skipped. -EBADMSG. */
 int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields);
 /* The last field with this number, of bytes; *ret is NULL if the field is missing. -EBADMSG. */
 int consumer_read_bytes(const void *data,
@@ -124,7 +124,7 @@ int consumer_read_bytes(const void *data,
                         const uint8_t **ret,
                         size_t *ret_n);
 
-/* Refuses a call that is about the connection's session. PORT_E_REFUSED. */
+/* Refuses a call because the connection has no session. PORT_E_REFUSED. */
 int consumer_has_no_session(const Consumer *consumer);
 
 extern const OwnedOps consumer_owned_ops;
@@ -136,7 +136,7 @@ DEFINE_CLEANUP(ConsumerSession *, consumer_session_free)
 /* It has become a session of the core. */
 void consumer_session_publish(ConsumerSession *session);
 void consumer_session_set_consumer(ConsumerSession *session, Consumer *consumer);
-/* The connection wants it no more, or is gone: it ends, unless it was detached. */
+/* The connection has given the session up or is gone: the session ends, unless it was detached. */
 void consumer_session_drop(ConsumerSession *session);
 void consumer_session_mark(ConsumerSession *session);
 
@@ -151,7 +151,7 @@ void consumer_flush_cancel(ConsumerFlush *flush);
 /* The core has made it, or its output is written. */
 void consumer_clone_work(Consumer *consumer);
 
-/* The session's events, for its consumer and for who shows sessions to people. */
+/* Sends the session's events to its consumer and to the observer that shows sessions to people. */
 void consumer_tell_events(ConsumerSession *session);
 void consumer_tell_snapshot(Consumer *consumer,
                             const ConsumerSession *snapshot,
@@ -159,7 +159,7 @@ void consumer_tell_snapshot(Consumer *consumer,
 
 /* The connection ends: nobody waits for the answer. */
 void consumer_query_cancel(Consumer *consumer);
-/* The producers are there that its queries have waited for. */
+/* The producers that its queries have waited for are there. */
 void consumer_answer_query(Consumer *consumer);
 /* More of what QueryServiceState asks for. */
 void consumer_query_on(Consumer *consumer);

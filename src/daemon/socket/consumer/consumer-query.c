@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The state of the service, as Perfetto's clients show it. It comes in as many replies as it needs, each of which is
- * a message of its own. Of programs and sessions a user sees his own, and what the system offers.
+ * The state of the service, as Perfetto's clients show it. It comes in as many replies as it needs, each of which is a
+ * message of its own. Users see their own programs and sessions, and the system's data sources.
  *
- * Descriptors may be megabytes together. So the state is told as buffers are read: one batch in a turn of the main
- * loop, and the next when the peer has read it. In between anything may come and go. What is told next is found by the
- * number of what was told last, so nothing is told twice; only of a program that withdraws a data source meanwhile
- * another one may be missing.
+ * Descriptors may be megabytes together. So the state is sent in batches, as buffers are read: one in a turn of the
+ * main loop, and the next when the peer has read it. Anything may come and go in between. The answer continues behind
+ * the number of the last entry that it has, so no entry is sent twice; only if a program withdraws a data source
+ * meanwhile, another source of that program may be missing.
  */
 
 #include <errno.h>
@@ -64,11 +64,11 @@ enum {
 };
 
 #define QUERY_BATCH_BYTES   (256u << 10)
-#define REPLY_SLACK         64 /* that the writer wants to see, and does not use */
+#define REPLY_SLACK         64 /* that the writer wants to have, but does not use */
 #define STATE_LENGTH_BYTES  3  /* at most, of which one is there from the beginning */
 #define SOURCE_NUMBER_BYTES (1 + WIRE_VARINT_MAX)
 
-/* One reply that is being filled, with whole entries. */
+/* A reply that is being filled. It has whole entries only. */
 typedef struct StateReply {
         Consumer *consumer;
         ConsumerQuery *query;
@@ -76,7 +76,7 @@ typedef struct StateReply {
         WireWriter writer;
         size_t state;
         size_t n_sent;            /* in this turn */
-        const Producer *producer; /* that was told of last in this turn, or NULL */
+        const Producer *producer; /* the last one in the answer of this turn, or NULL */
 } StateReply;
 
 static void reply_begin(StateReply *reply) {
@@ -174,7 +174,7 @@ static void put_source(StateReply *reply, const Producer *producer, size_t i) {
         wire_end(&reply->writer, begin);
 }
 
-/* As on the bus: the own ones and the system's. They are in the order in which they came; the first behind this one. */
+/* As on the bus, users see their own producers and the system's. Returns the first one that came after this one. */
 static const Producer *next_visible(StateReply *reply, uint64_t after) {
         const Consumers *consumers = reply->consumer->consumers;
         const Identity *viewer = port_connection_identity(reply->consumer->connection);
@@ -202,7 +202,7 @@ static bool put_next_producer(StateReply *reply) {
         return true;
 }
 
-/* Of the producers that were told of. */
+/* Only producers that are in the answer have their sources listed. */
 static bool put_next_source(StateReply *reply) {
         ConsumerQuery *query = reply->query;
         const Producer *producer;
@@ -219,7 +219,7 @@ static bool put_next_source(StateReply *reply) {
         return false;
 }
 
-/* In Perfetto's words, where what is flushed at the end runs still. */
+/* In Perfetto's words. A session that flushes for the last time counts as running. */
 static const char *state_name(const Session *session) {
         static const char *const names[_SESSION_STATE_N] = {
                 [SESSION_CONFIGURED] = "CONFIGURED", [SESSION_STARTING] = "STARTED",
@@ -236,7 +236,7 @@ static bool is_started(const Session *session) {
         return state > SESSION_CONFIGURED && state < SESSION_STOPPING;
 }
 
-/* Of all that were ever set up, those that are still known. */
+/* The sources that were ever set up and are still known. */
 static uint64_t n_instances(const Session *session) {
         InstanceCursor cursor = {};
         InstanceInfo info;
@@ -340,7 +340,7 @@ static bool put_counts_once(StateReply *reply) {
         return true;
 }
 
-/* One entry, or else what comes next begins. false: all has been told. */
+/* Writes one entry, or moves on to the next part. false: the answer is complete. */
 static bool put_next(StateReply *reply) {
         static bool (*const put[_QUERY_STAGE_N])(StateReply *) = {
                 [QUERY_PRODUCERS] = put_next_producer,
@@ -437,7 +437,7 @@ static void on_may_start(void *userdata, const AccessRefusal *refusal) {
         query_await(consumer, refusal ? service_gather : service_activate_all);
 }
 
-/* 0: asked. Somebody who is not known to be allowed it has nobody started. */
+/* 0: they were asked. Producers are not started for a peer that is not known to have the permission. */
 static int query_ask(Consumer *consumer) {
         _cleanup_(access_peer_deinit) AccessPeer peer = port_connection_peer(consumer->connection);
         const Consumers *consumers = consumer->consumers;
@@ -450,8 +450,8 @@ static int query_ask(Consumer *consumer) {
                 &consumer->may_start, consumers->access.host, &peer, on_may_start, consumer);
 }
 
-/* A query for what can be recorded includes producers that run only when they are asked: for peers that may record what
- * these say, they are started, and a bounded time awaited. */
+/* Some producers run only while they are needed. A query for what can be recorded starts those that its peer may
+ * record, and waits for them for a bounded time. */
 static void query_await_producers(Consumer *consumer, ConsumerQuery *query) {
         query->awaits_producers = true;
         if (policy_may_start_producers(consumer->consumers->info,

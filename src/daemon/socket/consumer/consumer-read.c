@@ -24,9 +24,9 @@ enum {
 
 #define READ_BATCH_BYTES   (256u << 10)
 #define SLICE_OVERHEAD_MAX 16 /* two tags and lengths, and whether it is the last */
-#define REPLY_SLACK        64 /* that the writer wants to see, and does not use */
+#define REPLY_SLACK        64 /* that the writer wants to have, but does not use */
 
-/* One reply that is being filled. */
+/* A reply that is being filled. */
 typedef struct ReadReply {
         Consumer *consumer;
         WireWriter writer;
@@ -58,7 +58,7 @@ static void reply_put_slice(ReadReply *reply, const uint8_t *data, size_t n, boo
         wire_end(&reply->writer, slice);
 }
 
-/* Begins a new reply rather than to cut a packet, unless it fits into none. */
+/* Starts a new reply rather than splitting a packet, unless the packet is too large for any reply. */
 static void reply_put_packet(ReadReply *reply, const uint8_t *data, size_t n) {
         if (n + SLICE_OVERHEAD_MAX > reply_room(reply) && wire_writer_size(&reply->writer) > 0)
                 reply_send(reply, true);
@@ -110,7 +110,7 @@ static int read_batch(Consumer *consumer, bool *ret_more) {
         return 0;
 }
 
-/* What streams to an output is not read twice: there is nothing, as there is without a session. */
+/* A session that streams to an output is not read a second time: the answer is empty, as it is without a session. */
 static bool consumer_can_read(const Consumer *consumer) {
         return consumer->session && !session_options(consumer->session->owned.session)->has_output;
 }

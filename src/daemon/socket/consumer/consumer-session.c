@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A session of a connection of the consumer port: owner/owned-session.h has its life, and this what is told of it.
+ * A session of a connection of the consumer port: owner/owned-session.h has its life; this file reports on it.
  */
 
 #include <errno.h>
@@ -61,7 +61,7 @@ ConsumerSession *consumer_session_free(ConsumerSession *session) {
         if (session->observer)
                 session->observer->session_goes(session->observed);
         session->observer = NULL;
-        /* Next: what flushes and clones of it wait for is told by the core, to the connection. */
+        /* First, as the core now replies to flushes and clones, and these replies go to the connection. */
         owned_session_deinit(&session->owned);
         consumer_session_set_consumer(session, NULL);
         free(session->key);
@@ -117,7 +117,7 @@ void consumer_session_drop(ConsumerSession *session) {
         owned_session_leave(&session->owned);
 }
 
-/* That the recording is over, and what was wrong if it did not just end. */
+/* Says that the recording is over, and what went wrong, if anything. */
 static void consumer_tell_end(Consumer *consumer) {
         const ConsumerSession *session = consumer->session;
         uint8_t memory[ENABLED_BYTES_MAX];
@@ -147,7 +147,7 @@ static void on_work(OwnedSession *owned) {
         owned_session_free_if_over(owned);
 }
 
-/* An output's error is told with the end. */
+/* An error of the output is reported with the end. */
 const OwnedOps consumer_owned_ops = {
         .has_owner = on_has_owner,
         .work = on_work,

@@ -53,7 +53,7 @@ static void start_refuse(Consumer *consumer, const char *why) {
         consumer_call_reply(consumer, &consumer->enable, memory, wire_writer_size(&writer));
 }
 
-/* The outcome of the core, with its words where it has some. */
+/* Logs the outcome of the core, with its error text if there is one. */
 static int start_refuse_outcome(Consumer *consumer, int r, const SessionError *error) {
         if (r < 0)
                 return r;
@@ -163,7 +163,7 @@ static int start_request_new(ConsumerStart **ret, Consumer *consumer) {
                          &consumers->access,
                          &peer,
                          on_answer);
-        /* These callers want an answer from a person if it takes one: their protocol has no word for it. */
+        /* The protocol has no flag for interactive authorization, so these callers always get it. */
         start->owned.permission.is_interactive = true;
         start->owned.output_fd = port_connection_take_fd(consumer->connection);
         *ret = start;

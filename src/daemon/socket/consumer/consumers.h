@@ -4,8 +4,8 @@
 /*
  * Consumers: all sessions of Perfetto's consumer port
  *
- * Also those that no connection has: detached ones, snapshots that a trigger asked for, and those that still write
- * what was recorded for a connection that is gone. One belongs to each Ports.
+ * Includes sessions without a connection: detached ones, snapshots that a trigger asked for, and sessions whose
+ * connection is gone but whose data is still being written. One belongs to each Ports.
  */
 
 #include <systemd/sd-event.h>
@@ -24,7 +24,7 @@ typedef struct Consumers {
         void *observer_userdata;
 
         OwnedSessions sessions; /* ConsumerSession.owned */
-        List queries; /* Consumer that waits for producers that were started to be listed */
+        List queries; /* consumers that wait for producers, which were started so that they can be listed */
 } Consumers;
 
 int consumers_init(Consumers *consumers,

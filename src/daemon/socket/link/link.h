@@ -22,8 +22,8 @@
 #include "shared/macro.h"
 #include "wire/ipc-frame.h"
 
-/* Limits, besides those of core/model/service-limits.h. Half frames, and what waits to be asked for or read, with
- * what it waits in, are SERVICE_MESSAGE_BYTES. */
+/* Limits, besides those of core/model/service-limits.h. Incomplete frames, commands that wait to be asked for and
+ * replies that wait to be read count in SERVICE_MESSAGE_BYTES, with the memory they wait in. */
 #define PORTS_QUEUE_BYTES_MAX (4u << 20) /* of these, sent to one connection */
 
 /* Bytes read from one connection before others have their turn, besides the rest of a frame that has begun. */
@@ -62,21 +62,21 @@ struct Ports {
         List drained; /* PortConnection */
         List resumed; /* PortConnection */
 
-        /* In order, those whose turn was over before all that was read was done. A descriptor that is always ready
-         * gives each its next one among all other event sources, as in session-stream.c. */
+        /* Connections whose turn ended before everything that was read had been dispatched, in order. A descriptor that
+         * is always ready gives each its next turn among all other event sources, as in session-stream.c. */
         List resting; /* PortConnection */
         int rest_fd;
         sd_event_source *rest_source; /* enabled while there are some */
 
-        /* Of whichever connection is served now: why its call is refused, the frames that it reads, and the one that
-         * it writes. */
+        /* For the connection that is being served: why its call is refused, the frames that were read, and the frame
+         * that is being written. */
         char refusal[PORT_REFUSAL_BYTES];
         bool refuses_quietly;
         uint8_t input[PORTS_READ_BYTES];
         uint8_t output[IPC_FRAME_BYTES_MAX + IPC_REPLY_OVERHEAD_MAX];
 };
 
-/* What waits to be sent: bytes, and the descriptor that goes with the first of them. */
+/* Bytes that wait to be sent, and the descriptor that goes with the first of them. */
 typedef struct PortMessage {
         List link;
         int fd;
@@ -92,19 +92,19 @@ struct PortConnection {
         uint64_t connected_at_ns; /* BOOTTIME, or soon after it */
         int fd;
         sd_event_source *source;
-        uint32_t events; /* that the source waits for */
+        uint32_t events; /* that the event source waits for */
         bool is_broken;
         bool is_paused;      /* nothing is read or dispatched */
         bool is_resting;     /* the same, until its next turn */
         uint64_t turn_began; /* MONOTONIC */
-        bool awaits_drained; /* drained() is to be called though nothing was queued */
+        bool awaits_drained; /* drained() is due, although nothing was queued */
         char description[64];
 
         const PortService *service; /* the one that this socket serves */
         void *shared;               /* by all connections of this kind */
         void *port;                 /* NULL: not bound, or open() gave none */
         bool is_bound;
-        bool is_refused; /* open() said no; it is not asked again */
+        bool is_refused; /* open() refused; it is not called again */
 
         Bytes held;      /* the first bytes of a frame whose rest has not come */
         int received_fd; /* -1: none */
@@ -118,15 +118,15 @@ struct PortConnection {
 
 #define PORT_SERVICE_ID 1 /* there is one service on a socket */
 
-/* The connection is its user's from now on. -EUSERS: that user has enough. */
+/* Counts the connection for its user. -EUSERS: the user has too many. */
 int port_user_join(PortConnection *connection);
-/* Bytes held for the user of a connection. false: that would be too many. */
+/* Charges bytes to the user of a connection. false: that would be too many. */
 bool port_user_hold(PortConnection *connection, size_t n);
 void port_user_release(PortConnection *connection, size_t n);
-/* The connection is its user's no longer. */
+/* The connection no longer counts for its user. */
 void port_user_leave(PortConnection *connection);
 
-/* A call is given to its handler; and if that refuses it: logs what port_refuse() was told. */
+/* Passes a call to its handler, and if that refuses it, logs the reason that port_refuse() was given. */
 void port_begin_call(const PortConnection *connection);
 void port_log_refusal(const PortConnection *connection, const char *method);
 
@@ -135,9 +135,9 @@ DEFINE_CLEANUP(PortConnection *, port_connection_free)
 
 /* The socket is ready: reads a turn's worth and dispatches it. */
 void port_connection_read(PortConnection *connection);
-/* What was read before it was paused, or its turn was over. */
+/* Dispatches what was read before the connection was paused or its turn was over. */
 void port_connection_dispatch_held(PortConnection *connection);
-/* Makes the event source wait for what there is to wait for. */
+/* Sets which events the event source waits for. */
 void port_connection_watch(PortConnection *connection);
 
 /* A frame is written into memory that all connections share, and sent at once. Takes the descriptor over. */

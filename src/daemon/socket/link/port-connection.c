@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What ports may ask of a connection, and what is done with it later: here it is only marked. */
+/* The functions of a connection for ports. Those that need work only mark it; the work is done later. */
 
 #include <sys/epoll.h>
 #include <time.h>

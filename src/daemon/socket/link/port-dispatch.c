@@ -73,7 +73,7 @@ static const PortMethod *find_method(const PortConnection *connection, const Ipc
         return &service->methods[frame->method_id - 1];
 }
 
-/* That there is no such method is said also to who wants no reply, as Perfetto's service does. */
+/* An unknown method gets a reply even if the caller wants none, as from Perfetto's service. */
 static int on_invoke(PortConnection *connection, const IpcFrame *frame) {
         const PortMethod *method = find_method(connection, frame);
         const PortRequest request = { .id = frame->request_id, .drops_reply = frame->drops_reply };
@@ -117,7 +117,7 @@ static int connection_dispatch(PortConnection *connection, const uint8_t *data, 
         case IPC_INVOKE:
                 return on_invoke(connection, &frame);
         case IPC_PEER_IDENTITY:
-                return 0; /* the kernel has said it */
+                return 0; /* the kernel has set it */
         case IPC_BIND_REPLY:
         case IPC_INVOKE_REPLY:
         case IPC_REQUEST_ERROR:
@@ -127,7 +127,7 @@ static int connection_dispatch(PortConnection *connection, const uint8_t *data, 
         }
 }
 
-/* Empty frames are allowed, and nothing. */
+/* Empty frames are allowed and ignored. */
 static int dispatch_frame(PortConnection *connection, const uint8_t *frame, size_t n_frame) {
         if (n_frame == IPC_LENGTH_BYTES)
                 return 0;
@@ -162,7 +162,7 @@ static bool connection_may_go_on(const PortConnection *connection) {
         return !connection->is_broken && !connection->is_paused && !connection->is_resting;
 }
 
-/* All whole frames at the front, for as long as its turn takes; what is left is kept. */
+/* Dispatches the whole frames at the front until the turn is over; the rest is kept. */
 static int dispatch_frames(PortConnection *connection, const uint8_t *data, size_t n) {
         size_t n_frame;
         int r = 0;
@@ -187,7 +187,7 @@ static void drop_received_fd(PortConnection *connection) {
                 closer_take(port_connection_user(connection), connection->received_fd);
 }
 
-/* A second descriptor, before any method wanted the first, is nothing that a client does. */
+/* No client sends a second descriptor before a method has taken the first. */
 static int take_descriptors(PortConnection *connection, struct msghdr *message) {
         int fds[CLOSER_MESSAGE_FDS];
         size_t n = fd_list_received(message, fds, ARRAY_SIZE(fds));
@@ -201,7 +201,7 @@ static int take_descriptors(PortConnection *connection, struct msghdr *message) 
         return n > 0 || message->msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
 }
 
-/* Whether the next bytes come with descriptors, of which none is taken. */
+/* Whether the next bytes come with descriptors. Takes none of them. */
 static bool brings_descriptors(PortConnection *connection, void *data, size_t n) {
         struct iovec piece = { .iov_base = data, .iov_len = n };
         struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
@@ -280,7 +280,7 @@ static const char *read_error(int error) {
         switch (-error) {
         case ECONNRESET:
         case EPIPE:
-                return NULL; /* it has gone by itself */
+                return NULL; /* it was closed meanwhile */
         case EMSGSIZE:
                 return "its frame is longer than frames may be";
         case EBADMSG:
@@ -295,7 +295,8 @@ static const char *read_error(int error) {
         }
 }
 
-/* Of what was held while it was paused or rested, which may be many frames and a part of one. */
+/* Dispatches the bytes that were held while the connection was paused or waited for its turn. These may be many frames
+ * and a part of one. */
 void port_connection_dispatch_held(PortConnection *connection) {
         _cleanup_(bytes_deinit) Bytes held = {};
         int r;
@@ -313,7 +314,7 @@ void port_connection_dispatch_held(PortConnection *connection) {
                 drop_received_fd(connection);
 }
 
-/* One read. 1: there may be more. */
+/* Reads once. 1: there may be more. */
 static int connection_read_once(PortConnection *connection) {
         Ports *ports = connection->ports;
         ssize_t n;

@@ -11,9 +11,9 @@
 #include "output/session-stream.h"
 
 typedef struct PortsObserver {
-        /* Returns what the others get; NULL: it is not shown. */
+        /* The result is passed to the other functions; NULL: it is not shown. */
         void *(*producer_came)(void *userdata, Producer *producer);
-        void (*source_came)(void *object, const char *source); /* or is not what it was */
+        void (*source_came)(void *object, const char *source); /* or has changed */
         void (*source_went)(void *object, const char *source);
         void (*sources_changed)(void *object); /* after some of these */
         void (*producer_goes)(void *object);   /* and is still there */

@@ -11,8 +11,8 @@
 #include "link.h"
 #include "shared/fd.h"
 
-/* How many bytes the socket took; the descriptor has gone with the first. A negative errno: the
- * socket is of no use from now on. */
+/* How many bytes the socket took; the descriptor has gone with the first. A negative errno: the socket cannot be used
+ * from now on. */
 static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd) {
         union {
                 struct cmsghdr header;
@@ -35,7 +35,7 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         while (n_sent < 0 && errno == EINTR);
         if (n_sent >= 0)
                 return n_sent;
-        /* A peer that hangs up without reading its replies is no error, and what it has sent is still to be read. */
+        /* A peer may hang up without reading its replies; what it has sent before is still read. */
         if (errno == EPIPE || errno == ECONNRESET)
                 return (ssize_t)n;
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
@@ -48,7 +48,7 @@ static PortMessage *message_free(PortMessage *message) {
         return NULL;
 }
 
-/* All that it takes up: most replies are smaller than what they wait in. */
+/* The memory that a reply occupies: most replies are smaller than the block they wait in. */
 static bool queue_hold(PortConnection *connection, size_t n) {
         if (connection->n_queued + n > PORTS_QUEUE_BYTES_MAX || !port_user_hold(connection, n))
                 return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the connections of one login user hold together, and how many they are. */
+/* Counts the connections of each login user, and the memory that they hold together. */
 
 #include <assert.h>
 #include <errno.h>

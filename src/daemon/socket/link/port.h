@@ -40,12 +40,12 @@ typedef struct PortRequest {
 
 enum {
         _PORT_E_SUCCESS,
-        PORT_E_REFUSED, /* no success is all that the protocol can say; the caller replies and logs it */
+        PORT_E_REFUSED, /* the protocol can only say that it failed; the caller replies and logs the reason */
 };
 
-/* `data` is the request's message, empty or any bytes at all, and stays valid during the call. 0: it has been
- * answered or will be. PORT_E_REFUSED. A negative errno costs the peer its connection: of what no honest client
- * sends, and when memory runs out. */
+/* `data` is the request's message, empty or any bytes at all, and stays valid during the call. 0: it has been answered
+ * or will be. PORT_E_REFUSED. A negative errno costs the peer its connection: for messages that no honest client sends,
+ * and when memory runs out. */
 typedef int (*PortHandler)(void *port, const PortRequest *request, const void *data, size_t n_data);
 
 typedef struct PortMethod {
@@ -82,7 +82,7 @@ void port_connection_log(const PortConnection *connection, const char *format, .
 /* For other log lines. */
 const char *port_connection_describe(const PortConnection *connection);
 
-/* What all connections of this kind share; its service knows what it is. */
+/* The data that all connections of this kind share; its type is known to the service. */
 void *port_connection_shared(const PortConnection *connection);
 Service *port_connection_service(const PortConnection *connection);
 const PortsObserver *port_connection_observer(const PortConnection *connection,
@@ -109,9 +109,9 @@ void port_reply_with_fd(PortConnection *connection,
                         int fd);
 /* For a handler to return: the reason is logged with the call. PORT_E_REFUSED. */
 int port_refuse(PortConnection *connection, const char *format, ...) _printf_(2, 3);
-/* The same, of what clients try without knowing whether it is there: it is logged for debugging only. */
+/* The same for a call by which clients find out whether something exists: it is logged for debugging only. */
 int port_refuse_quietly(PortConnection *connection, const char *why);
-/* Replies without success, later than the handler returned. */
+/* Replies that a call has failed, after its handler has returned. */
 void port_fail(PortConnection *connection, const PortRequest *request);
 
 size_t port_message_max(void);
@@ -126,12 +126,12 @@ size_t port_connection_n_queued(const PortConnection *connection);
 /* work() is called soon, outside of the core. Any number of times. */
 void port_connection_mark(PortConnection *connection);
 
-/* drained() is called in another turn of the main loop, when the peer has read what it was sent: for who streams. */
+/* For ports that stream: drained() is called in another turn of the main loop, when the peer has read everything. */
 void port_connection_await_drained(PortConnection *connection);
 
-/* What the peer says is not heard for now, and not lost: for who waits for a permission. */
+/* For calls that wait for a permission: further messages of the peer wait, and none is lost. */
 void port_connection_pause(PortConnection *connection);
 void port_connection_resume(PortConnection *connection);
 
-/* The peer must go: what it says from now on is not heard. `why` is for the log; literal. */
+/* Disconnects the peer; nothing that it sends from now on is dispatched. `why` is for the log; literal. */
 void port_connection_break(PortConnection *connection, const char *why);

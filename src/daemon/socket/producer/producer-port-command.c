@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What the service asks for goes to the producer as replies to GetAsyncCommand. What is asked for earlier waits, in
- * order.
+ * Commands of the service reach the producer as replies to GetAsyncCommand. They wait, in order, until the producer
+ * makes that call.
  */
 
 #include <assert.h>

@@ -72,7 +72,7 @@ static bool is_patch(const WireField *patch, WireField *ret_data) {
         return find_bytes(patch, PATCHES_DATA, ret_data) && ret_data->n_bytes == PATCH_BYTES;
 }
 
-/* How many of a chunk's patches are such: with the last one it is complete. */
+/* How many patches of the chunk are valid: it is complete with the last one. */
 static size_t count_patches(const WireField *chunk) {
         WireReader reader;
         WireField field, data;

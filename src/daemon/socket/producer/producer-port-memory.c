@@ -34,8 +34,8 @@ void producer_drop_memory(ProducerPort *port) {
         port->memory_fd = fd_close(port->memory_fd);
 }
 
-/* A page that begins with zeros has no chunks. To read the file gives no memory to its holes; to look for them with
- * lseek() would wait for the lock of the file, which its writers can hold for as long as they like. */
+/* A page that begins with zeros has no chunks. Reading the file does not allocate its holes; looking for them with
+ * lseek() would wait for the file's lock, which its writers can hold as long as they like. */
 static bool is_used(const ProducerPort *port, size_t at) {
         uint64_t word = 0;
 
@@ -73,7 +73,7 @@ int producer_make_memory(ProducerPort *port,
         return 0;
 }
 
-/* Of ordinary memory: pages of a hugetlb one may not be there when they are touched, which would be a signal. */
+/* Accepts ordinary memory only: touching a page of a hugetlb file that cannot be had raises a signal. */
 static int check_memory(int fd, size_t *ret_n_bytes) {
         struct statfs fs;
         struct stat st;
@@ -100,7 +100,7 @@ static const char *refusal(int outcome) {
                "are wrong";
 }
 
-/* What does not fit is no error: the producer hears that, and comes again without. */
+/* Unsuitable memory is no error: the producer is told, and connects again without it. */
 bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes) {
         size_t n_bytes = 0;
         int r;

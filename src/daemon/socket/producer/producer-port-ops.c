@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What the core asks of a producer. Each request becomes one command; setup and start of an instance both say its
+ * Requests of the core to a producer. Each becomes one command; setting up and starting an instance both carry its
  * config.
  */
 

@@ -22,7 +22,7 @@
 #include "socket/link/port.h"
 #include "wire/wire-writer.h"
 
-/* Until the producer asks for commands they wait here. */
+/* Commands wait here until the producer asks for them. */
 #define PRODUCER_HELD_COMMANDS_MAX 1024
 #define PRODUCER_HELD_BYTES_MAX    (4u << 20)
 
@@ -62,43 +62,44 @@ int producer_on_unregister_source(void *port,
 int producer_on_commit(void *port, const PortRequest *request, const void *data, size_t n);
 int producer_on_get_command(void *port, const PortRequest *request, const void *data, size_t n);
 
-/* What a call without anything to say is answered with. */
+/* The answer to a call that has no result. */
 void producer_reply_done(const ProducerPort *port, const PortRequest *request);
 
-/* Tell the observer, which shows producers to people. */
+/* Notify the observer, which shows producers to people. */
 void producer_source_came(ProducerPort *port, const char *source);
 void producer_source_went(ProducerPort *port, const char *source);
 
 /* Refuse a call: there is no producer yet. PORT_E_REFUSED. */
 int producer_not_initialized(const ProducerPort *port);
-/* Reads the numbers of a call, as producer_read_numbers(). 0, or PORT_E_REFUSED: that is not valid. */
+/* Reads the numbers of a call like producer_read_numbers(). 0, or PORT_E_REFUSED: the message is not valid. */
 int producer_read_call(const ProducerPort *port,
                        const void *data,
                        size_t n,
                        uint64_t *ret,
                        size_t n_fields);
 
-/* The numbers of a message: ret[i] is field i, the last one of it, or stays as it is. false: it is no message. */
+/* Reads the numbers of a message: ret[i] becomes the last value of field i, and keeps its own if the field is missing.
+ * false: the bytes are no message. */
 bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_fields);
 
 void producer_sources_deinit(ProducerPort *port);
 
 extern const ProducerOps producer_port_ops;
 
-/* Ends what was written, and sends it if there was memory for it. The descriptor is taken over. */
+/* Ends the message, and sends it if there was memory for it. The descriptor is taken over. */
 void producer_command_finish(ProducerPort *port, WireWriter *writer, Bytes *bytes, int fd);
-/* The core is told when it has returned. Without memory even for that the instance is given up on like one that is
- * silent. */
+/* The core learns of it after it has returned. If there is no memory even for that, the instance is given up on like a
+ * silent one. */
 void producer_setup_is_too_long(ProducerPort *port, uint64_t instance);
-/* That memory is there: with its descriptor, which is taken over, or (-1) without, when it is the producer's own. */
+/* Announces the shared memory, with its descriptor, which is taken over, or without (-1) if the producer brought it. */
 void producer_send_memory(ProducerPort *port, int fd, uint32_t page_bytes);
-/* Tells the core what could not be sent. */
+/* Reports to the core what could not be sent. */
 void producer_work_commands(ProducerPort *port);
 void producer_commands_deinit(ProducerPort *port);
 
-/* Makes, maps and sends. */
+/* Makes shared memory, maps it and sends it. */
 int producer_make_memory(ProducerPort *port, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
-/* Takes what the producer has brought, if it is fit to be used; the descriptor is the caller's. */
+/* Takes the memory that the producer has brought, if it is suitable; the caller keeps the descriptor. */
 bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes);
 void producer_drop_memory(ProducerPort *port);
 /* See ProducerOps. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A descriptor is the core's to read; here its name and number are looked up, and the categories that track events
- * offer, which the service lists for people.
+ * The core reads descriptors. This file only looks up the name, the number, and the categories of track events, which
+ * the service lists for people.
  */
 
 #include <errno.h>
@@ -24,7 +24,7 @@ enum {
 
 #define CATEGORIES_MAX 4096 /* of one source, that are listed */
 
-/* What a source is called, for the one method that says it by number. */
+/* The names of sources by number, for the one method that passes a number. */
 typedef struct PortSource {
         List link;
         uint64_t id;
@@ -46,7 +46,7 @@ static void descriptor_deinit(Descriptor *descriptor) {
         free(descriptor->categories);
 }
 
-/* Too long a name becomes an empty one, which is no name either. */
+/* A name that is too long becomes an empty one, which is not valid, either. */
 static void read_name(char ret[static SOURCE_NAME_MAX + 1], const WireField *field) {
         if (field->n_bytes > SOURCE_NAME_MAX)
                 return;
@@ -185,7 +185,7 @@ static int port_offer(ProducerPort *port, const Descriptor *descriptor) {
         return r;
 }
 
-/* A refusal is a success that says why: clients believe that a failure is the end of the connection. */
+/* A refusal is sent as a success with the reason: clients take a failure for the end of the connection. */
 static void reply_refusal(ProducerPort *port,
                           const PortRequest *request,
                           const Descriptor *descriptor,
@@ -223,7 +223,7 @@ int producer_on_register_source(void *userdata,
         return 0;
 }
 
-/* Only of what was registered with this number and name. */
+/* Only if it was registered with this number and name. */
 int producer_on_update_source(void *userdata,
                               const PortRequest *request,
                               const void *data,

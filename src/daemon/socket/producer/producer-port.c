@@ -2,7 +2,7 @@
 
 /*
  * A connection begins with InitializeConnection, without which nothing else is heard, and nearly at once asks for
- * commands, with a call that is answered again and again. What else it says needs no answer, or an empty one.
+ * commands, with a call that is answered again and again. All other calls need no answer, or an empty one.
  */
 
 #include <errno.h>
@@ -38,7 +38,7 @@ typedef struct Initialize {
         char version[PRODUCER_VERSION_MAX + 1];
 } Initialize;
 
-/* What it is called is mostly a program's name, which may be anything; producers' names are short lines of ASCII. */
+/* Clients mostly send their program's name, which may be anything; a producer's name is a short line of ASCII. */
 static void copy_name(char *to, size_t n_max, const WireField *field) {
         size_t n = MIN(field->n_bytes, n_max);
 
@@ -143,7 +143,7 @@ int producer_on_initialize(void *userdata, const PortRequest *request, const voi
 }
 
 /*
- * What is said in a line
+ * Calls of one line
  */
 
 static int
@@ -199,7 +199,7 @@ static int on_source_stopped(void *port, const PortRequest *request, const void 
         return answer_instance(port, request, data, n, producer_source_stopped);
 }
 
-/* Whether the name was short enough to be one; it is the callee's to free. */
+/* Whether the name was short enough; the caller frees it. */
 static bool trigger_copy(char **ret, const WireField *field) {
         if (field->n_bytes == 0 || field->n_bytes > TRIGGER_NAME_MAX ||
             memchr(field->data, 0, field->n_bytes))
@@ -247,7 +247,7 @@ static int send_triggers(const ProducerPort *port, const TriggerNames *triggers)
                                          port_connection_now(port->connection));
 }
 
-/* What is valid is sent, whatever is wrong with the rest. */
+/* The valid triggers are sent, whatever is wrong with the others. */
 static int
 on_activate_triggers(void *userdata, const PortRequest *request, const void *data, size_t n) {
         ProducerPort *port = userdata;
@@ -276,7 +276,8 @@ on_activate_triggers(void *userdata, const PortRequest *request, const void *dat
         return r;
 }
 
-/* What was said before is done by now, and what the service asked for because of it is on its way. */
+/* All earlier calls have been carried out by now, and the requests that the service made because of them are on their
+ * way. */
 static int on_sync(void *userdata, const PortRequest *request, const void *data, size_t n) {
         const ProducerPort *port = userdata;
 
