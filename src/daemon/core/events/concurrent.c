@@ -74,7 +74,7 @@ static int compare_since(const void *a, const void *b) {
         return since_a < since_b ? -1 : since_a > since_b;
 }
 
-/* Of those that were there before, in the order of what they did last. */
+/* Sessions that were there before come in the order of their latest event. */
 static void concurrent_look_around(Session *session) {
         const Session *others[SERVICE_SESSIONS_MAX];
         const Session *other;
@@ -98,7 +98,7 @@ void concurrent_added(Session *session) {
 void concurrent_changed(Session *session) {
         SessionPhase phase = state_phases[session->state];
 
-        /* With nobody to wait for there is no such phase. */
+        /* A session that waits for nobody has no such phase. */
         if (phase == PHASE_STOPPING && session_n_live(session) == 0)
                 return;
         concurrent_enter(session, phase);

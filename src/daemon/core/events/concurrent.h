@@ -5,22 +5,22 @@
  * Concurrent sessions: what a trace says of the other sessions that ran beside it
  *
  * The reader of a trace wants to know whether somebody else was recording, too: that costs time, and shares producers.
- * A session that asks for it (enable_concurrent_session_events) is told what each other session did, as
- * perfetto.protos.ConcurrentSessionEvent; of those that were there before it, since when. Only sessions that
- * its owner may see: names and users of other recordings are nobody's business.
+ * The trace of a session that asks for it (enable_concurrent_session_events) says what each other session did, as
+ * perfetto.protos.ConcurrentSessionEvent, and when those began that were there before. It covers only sessions that the
+ * owner may see: names and users of other recordings are private.
  */
 
 #include "core/model/peer.h"
 #include "shared/bytes.h"
 
-/* It is listed from now on. One that is born stopped is a clone. */
+/* The session is listed from now on. If it starts out as stopped, it is a clone. */
 void concurrent_added(Session *session);
 void concurrent_changed(Session *session);
 
-/* It is about to be freed, in whatever state it is. */
+/* The session is about to be freed, in whatever state. */
 void concurrent_removed(Session *session);
 
-/* What a clone's trace says is what the original's would. 0 or -ENOMEM. */
+/* Copies the events of the original to its clone. 0 or -ENOMEM. */
 int concurrent_copy(Session *clone, const Session *session);
 
 /* A step of the read-out. */

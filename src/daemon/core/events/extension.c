@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Descriptors of the fields that programs add to TrackEvent. The service only passes them on; whether the bytes are
- * what they should be is looked at far enough that a trace with them can still be read.
+ * Descriptors of the fields that programs add to TrackEvent. The service only passes them on. It checks the bytes just
+ * far enough that a trace with them can still be read.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "core/model/session.h"
 #include "wire/wire-reader.h"
 
-#define DESCRIPTORS_SHARE 4 /* of max_file_size_bytes, what they may take at most */
+#define DESCRIPTORS_SHARE 4 /* the largest share of max_file_size_bytes that they may take */
 
 static bool is_message(const void *data, size_t n) {
         WireReader reader;

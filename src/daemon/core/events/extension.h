@@ -16,7 +16,7 @@ enum {
 
 void service_free_descriptors(Service *service);
 
-/* Of the beginning of a trace. */
+/* Writes them at the beginning of a trace. */
 int session_put_descriptors(Session *session, Bytes *out);
 
 /* What fields programs add to TrackEvent: a serialized google.protobuf.FileDescriptorSet, for every trace. Copies. 0,

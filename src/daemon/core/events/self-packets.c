@@ -43,7 +43,7 @@ static void packet_begin(WireWriter *writer, SelfPacket *ret, uint64_t ns) {
         wire_put_uint(writer, PACKET_TIMESTAMP_CLOCK_ID, CLOCK_ID_BOOTTIME);
 }
 
-/* What does not fit, which no name of ours can be the cause of, is left out. */
+/* Text that does not fit is left out; none of our own names is that long. */
 static void packet_end(const WireWriter *writer, SelfPacket *ret) {
         ret->n = wire_writer_failed(writer) ? 0 : wire_writer_size(writer);
 }

@@ -16,7 +16,7 @@
 #define SELF_PACKET_BYTES_MAX 640 /* with the longest names */
 #define SELF_NOTES_MAX        4
 
-/* Tracks: a number that no other program's are likely to have, and room for sessions and flushes. */
+/* Numbers of tracks: ones that no other program is likely to use, with room for sessions and flushes. */
 #define SELF_TRACK_PROCESS   UINT64_C(0x6465736b74720000)
 #define SELF_TRACK_INGEST    (SELF_TRACK_PROCESS + 1)
 #define SELF_TRACK_READ_OUT  (SELF_TRACK_PROCESS + 2)
@@ -54,10 +54,10 @@ typedef struct SelfEvent {
 
 void self_packet_event(SelfPacket *ret, const SelfEvent *event);
 
-/* The process itself. Says also that nothing before it is referred to. */
+/* The process itself. It also says that no earlier packet is referred to. */
 void self_packet_process(SelfPacket *ret, uint64_t ns, pid_t pid, const char *name);
 
-/* A row of it; `unit` makes it a counter's. */
+/* A row of the process; with a `unit` it is a counter. */
 void self_packet_track(SelfPacket *ret,
                        uint64_t ns,
                        uint64_t track,

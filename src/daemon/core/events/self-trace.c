@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What desktrace.self says. One writer an instance, that is for each session that records the service. It fills a chunk
- * in private memory, which is put into the buffer when it is full, with each flush, and when the instance stops.
+ * What desktrace.self records. Each instance, that is each session that records the service, has a writer. The writer
+ * fills a chunk in private memory, which goes into the buffer when it is full, with each flush, and when the instance
+ * stops.
  */
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void writer_put_session_track(SelfWriter *writer, uint64_t ns, const Sess
         writer_put_track(writer, ns, session_track(session), title, NULL);
 }
 
-/* The rows. Said again whenever readers may have lost them. */
+/* The rows. They are written again whenever readers may have lost them. */
 static void writer_describe(SelfWriter *writer, uint64_t ns) {
         const Service *service = writer->instance->session->service;
         const Session *session;
@@ -177,7 +178,7 @@ void self_trace_commit(SelfTrace *self) {
  * Hooks
  */
 
-/* The last note is about the session, and only for who may see it. */
+/* The last argument is about the session, and only for those who may see it. */
 static void self_put_slice(const SelfTrace *self,
                            const SelfSpan *span,
                            uint64_t track,
@@ -255,7 +256,8 @@ void self_read(const Session *session, const SelfSpan *span, size_t n_bytes, boo
         self_read_itself(session->service->self, session, span, n_bytes, is_pass_over);
 }
 
-/* How long the loop has let its timer wait. What was due at no known time, or is not due, says nothing about that. */
+/* How late the loop was for its timer. A turn that was due at no known time, or not due at all, says nothing about
+ * that. */
 void self_ticked(Service *service, uint64_t deadline) {
         uint64_t now = self_now(service);
         const SelfEvent event = {
@@ -319,7 +321,7 @@ void self_flush_ended(const Flush *flush) {
                        });
 }
 
-/* Every writer whose reader may see the session says something of it. */
+/* Writes to the trace of everybody who may see the session. */
 static void self_tell(const Session *session,
                       void (*tell)(SelfWriter *writer, uint64_t now, const Session *session)) {
         const Service *service = session->service;

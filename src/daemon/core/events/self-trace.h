@@ -4,13 +4,13 @@
 /*
  * Self trace: the data source SERVICE_SELF_SOURCE, in which the service shows its own work
  *
- * A row each for what it takes from producers, for read-outs, flushes and sessions, and how late its loop is. It is a
- * producer without a process or shared memory: chunks are made here and put into the trace buffer, where they count
- * like all others. Reads the clock (ServiceOps.read_boottime), and only while somebody records it; otherwise each
- * hook costs a branch.
+ * There is a row each for taking data from producers, for read-outs, flushes and sessions, and for how late the loop
+ * is. The source is a producer without a process or shared memory: its chunks are made here and put into the trace
+ * buffer, where they count like all others. Reads the clock (ServiceOps.read_boottime), and only while somebody records
+ * it; otherwise each hook costs a branch.
  *
- * What it writes must not make more of itself: the read-out of a session that records the service is told to that
- * session once a pass, so that reading it to its end does end.
+ * Recording must not feed itself: the read-out of a session that records the service is written into that session only
+ * once a pass, so that reading to the end comes to an end.
  *
  * Session names and ids are shown only to users who may see the session.
  */
@@ -24,10 +24,10 @@ static inline bool self_is_traced(const Service *service) {
         return UNLIKELY(service->n_self_writers > 0);
 }
 
-/* Puts what is written so far into the buffers; what producer_drain() is for others. */
+/* Puts what has been written so far into the buffers, as producer_drain() does for others. */
 void self_trace_commit(SelfTrace *self);
 
-/* A piece of work; when nobody records it, ns is 0 and its end says nothing. */
+/* A piece of work; if nobody records it, ns is 0 and its end writes nothing. */
 typedef struct SelfSpan {
         uint64_t ns;
         uint64_t n_bytes; /* a count at its beginning */
@@ -45,7 +45,7 @@ void self_ticked(Service *service, uint64_t deadline);
 void self_flush_begun(const Flush *flush);
 void self_flush_ended(const Flush *flush);
 
-/* With the life of a session, like those of concurrent.h. */
+/* Called as a session comes, changes and goes, like the functions of concurrent.h. */
 void self_session_added(const Session *session);
 void self_session_changed(const Session *session);
 void self_session_removed(const Session *session);
@@ -76,7 +76,7 @@ struct SelfTrace {
 };
 
 uint64_t self_now(const Service *service);
-/* Puts what is written so far into the buffer. */
+/* Puts what has been written so far into the buffer. */
 void writer_commit(SelfWriter *writer);
 bool writer_sees(const SelfWriter *writer, const Session *session);
 void writer_put_state(SelfWriter *writer, uint64_t ns, const Session *session);

@@ -55,7 +55,7 @@ typedef struct TriggerEvent {
         uint32_t delay_ms;
 } TriggerEvent;
 
-/* What a producer says of one of its instances. */
+/* A note of a producer about one of its instances. */
 typedef struct NoteEvent {
         uint64_t ns;
         const char *text, *source, *producer;

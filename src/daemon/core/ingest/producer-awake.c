@@ -53,7 +53,7 @@ uint64_t producer_look(Producer *producer, uint64_t max_bytes) {
         if (++producer->n_quiet < QUIET_LOOKS)
                 return 0;
 
-        /* Something may come in just before `sleeping` is seen: then it did not ring. */
+        /* A commit just before `sleeping` is seen does not ring the doorbell. */
         if (smb_prepare_sleep(&producer->area)) {
                 list_unlink(&producer->awake_link);
                 return 0;

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * When a producer is looked at: the doorbell, and then until it stays quiet.
+ * When to look at a producer: after its doorbell rang, and then until it stays quiet.
  */
 
 #include "core/model/peer.h"
 
-/* One look at a producer that is awake: takes about max_bytes. Returns how many there were. */
+/* Looks once at a producer that is awake, and takes about max_bytes. Returns how many commits there were. */
 uint64_t producer_look(Producer *producer, uint64_t max_bytes);
 
 /* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What producers of Perfetto's protocol say by message. Where their chunks go is decided in producer-memory.c, by the
- * rules that hold for all.
+ * Messages of producers that use Perfetto's protocol. producer-take.c decides where their chunks go, by the same rules
+ * as for all others.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define WRITERS_AT_FIRST 64
 
-/* Ids are given out from 1 on, so the table is as large as the highest one needs. */
+/* Ids are assigned from 1 on, so the table is as large as the highest id needs. */
 static bool producer_reserve_writers(Producer *producer, uint32_t writer_id) {
         size_t n = producer->n_writer_buffers ?: WRITERS_AT_FIRST;
         uint16_t *grown;
@@ -35,8 +35,8 @@ static bool producer_reserve_writers(Producer *producer, uint32_t writer_id) {
         return true;
 }
 
-/* One that writes to a buffer that cannot be is forgotten, as its chunks have no place. Out of memory it is as if it
- * had not been said: chunks that are committed say by themselves where to. */
+/* A writer to an impossible buffer is forgotten, as its chunks have nowhere to go. If there is no memory, the message
+ * is ignored: committed chunks name their buffer, too. */
 void producer_register_writer(Producer *producer, uint32_t writer_id, uint32_t target_buffer) {
         if (producer->options.is_native || writer_id == 0 || writer_id > SMB_WRITER_MAX)
                 return;
@@ -47,7 +47,7 @@ void producer_register_writer(Producer *producer, uint32_t writer_id, uint32_t t
                 producer->writer_buffers[writer_id] = (uint16_t)target_buffer;
 }
 
-/* No number that comes in a message means anything special. */
+/* No number in a message has a special meaning. */
 static uint32_t declared_buffer(uint32_t target_buffer) {
         return target_buffer <= UINT16_MAX ? target_buffer : 0;
 }

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Perfetto's protocol: producers that say by message what native ones say in the control area
+ * Perfetto's protocol: its producers send messages where native ones use the control area
  *
- * Foreign buffers and bad numbers are counted and ignored, as all of it may be a lie.
+ * Other users' buffers and bad numbers are counted and ignored, as any of this may be a lie.
  */
 
 #include "core/model/peer.h"
 
-/* Which buffer a writer writes to (0: from now on to none). */
+/* Declares which buffer a writer writes to (0: none from now on). */
 void producer_register_writer(Producer *producer, uint32_t writer_id, uint32_t target_buffer);
 
 /* A chunk in shared memory is complete. */

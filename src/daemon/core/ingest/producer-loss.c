@@ -3,9 +3,8 @@
 /*
  * Packets that found no room in shared memory
  *
- * They may have been the ones that later packets refer to. Track events start over by themselves behind such a gap;
- * other sources are asked to, when the producer's count of drops is seen to have grown: for the price of one load in a
- * drain.
+ * Later packets may refer to the lost ones. Track events start over on their own after such a gap; other sources are
+ * asked to, once the producer's count of drops is seen to have grown. That costs one load in a drain.
  */
 
 #include "core/ingest/producer-loss.h"
@@ -38,7 +37,7 @@ void producer_ask_clears(Producer *producer, uint64_t now) {
         producer->ops->clear_incremental_state(producer->peer, instances, n);
 }
 
-/* One that loses all the time, or says so, is asked every SESSION_CLEAR_GAP_NS. */
+/* A producer that loses packets all the time, or claims to, is asked every SESSION_CLEAR_GAP_NS. */
 void producer_look_for_losses(Producer *producer, uint64_t now) {
         uint64_t n_dropped = producer_n_dropped(producer);
 

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Packets that a producer lost: what comes behind them must not depend on them.
+ * Packets that a producer lost: later ones must not depend on them.
  */
 
 #include "core/model/peer.h"
 
-/* Whether it lost packets: then what comes behind them shall not depend on them. */
+/* Checks whether it lost packets, and if so, makes later packets independent of them. */
 void producer_look_for_losses(Producer *producer, uint64_t now);
 
-/* Has its sources start over, whatever was lost. */
+/* Makes its sources start over, whatever was lost. */
 void producer_ask_clears(Producer *producer, uint64_t now);

@@ -37,7 +37,7 @@ static MemorySize producer_memory_size(const Producer *producer,
                                          (uint64_t)at->shm_size_kb * 1024,
                                          (uint64_t)at->page_size_kb * 1024);
         }
-        /* Sizes that do not fit each other count for nothing, both. */
+        /* If the sizes do not fit each other, both are ignored. */
         if (!smb_sizes_valid(size.bytes, (uint32_t)size.page_bytes))
                 size = (MemorySize){ SMB_PAGES_BYTES_DEFAULT, SMB_PAGE_BYTES_DEFAULT };
         return size;
@@ -88,7 +88,7 @@ void producer_memory_unused(Producer *producer) {
 
 #define MEMORIES_PER_ORIGIN ((SMB_WRITER_MAX + 1) / SMB_NATIVE_WRITERS_MAX)
 
-/* From here on nobody may write there, so what is left in it is for no buffer. */
+/* From here on nobody may write there, so data that is left in it belongs to no buffer. */
 void producer_release_memory(Producer *producer) {
         list_unlink(&producer->unused_link);
         list_unlink(&producer->awake_link);
@@ -103,6 +103,6 @@ void producer_release_memory(Producer *producer) {
 }
 
 /*
- * Waiting for data drains all of it. Otherwise a look takes bytes up to a mark and the next look goes on from
- * there, as a full memory takes tens of milliseconds in which nobody else would be served.
+ * A flush or a stop drains everything. Otherwise a look takes a limited number of bytes, and the next look continues
+ * from there: a full memory takes tens of milliseconds, in which nobody else would be served.
  */

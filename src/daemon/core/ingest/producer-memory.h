@@ -13,7 +13,7 @@ enum {
         PRODUCER_MEMORY_E_LIMIT, /* of the user's shared memory */
 };
 
-/* Makes the shared memory, unless it is there. The sizes come from the config's entry for this producer's name, else
+/* Makes the shared memory, unless it exists. The sizes come from the config's entry for this producer's name, else
  * from its hints, else from the defaults. */
 int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfig *config);
 

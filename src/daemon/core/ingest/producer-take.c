@@ -16,9 +16,9 @@
 
 #define RESCANS_IN_A_ROW_MAX 8
 
-/* Writer ids and chunk numbers start over in each memory. A session that goes on meanwhile must not take the ones for
- * the others: the ids that native producers leave free say which memory it was, and when those have been through, the
- * producer counts as another one. */
+/* Writer ids and chunk numbers start over in each memory. A session that continues must not mix them up: ids that
+ * native producers do not use tell the memories apart, and once all of these are used up, the producer counts as a new
+ * one. */
 static uint16_t producer_writer_id(const Producer *producer, uint16_t writer_id) {
         static_assert((SMB_WRITER_MAX + 1) % SMB_NATIVE_WRITERS_MAX == 0, "whole turns");
 
@@ -51,9 +51,9 @@ static SessionBuffer *producer_target(const Producer *producer, uint32_t target)
         return NULL;
 }
 
-/* A program that runs on fills chunks for a session that has just stopped or been freed: that one wants them no more,
- * and no other misses them. Which session any other stray was meant for is not known: all that this producer takes
- * part in are told. */
+/* A program that keeps running fills chunks for a session that has just stopped or been freed; they are dropped, and
+ * nobody misses them. For any other stray chunk it is not known which session it was meant for, so all sessions of this
+ * producer count it. */
 static void producer_count_stray(Producer *producer, uint32_t target, bool is_patch) {
         const SourceInstance *instance;
         const Session *last = NULL;
@@ -98,7 +98,7 @@ producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChu
         session_buffer_written(buffer);
 }
 
-/* A writer that has said where it writes to writes nowhere else. */
+/* A writer that has declared its buffer can write to no other. */
 static void producer_place_chunk(Producer *producer, const SmbChunk *chunk, uint32_t declared) {
         const SessionBuffer *buffer = NULL;
         uint16_t target = producer_writer_buffer(producer, chunk->writer_id);
@@ -190,8 +190,8 @@ static size_t producer_drain_ring(Producer *producer, uint64_t until) {
         return n;
 }
 
-/* A chunk that found the ring full may be behind the page that is looked at, and its writer's next one before it: taken
- * together they are in order, as long as a producer does not keep at it. */
+/* A chunk that found the ring full may be in a later page than the writer's next chunk. Both are taken together, so
+ * they come out in order, unless the producer does so all the time. */
 static size_t producer_drain_memory(Producer *producer, uint64_t until) {
         size_t n = producer->is_rescanning;
 
@@ -225,8 +225,8 @@ size_t producer_drain(Producer *producer) {
         return producer_drain_until(producer, UINT64_MAX);
 }
 
-/* What is finished of a chunk that its writer still has. Perfetto's writers count a fragment before they write it, so
- * their last one is left out. */
+/* Takes the finished part of a chunk that its writer still has. Perfetto's writers count a fragment before they write
+ * it, so the last one is left out. */
 static bool producer_take_finished(const Producer *producer, SmbChunk *chunk) {
         if (chunk->complete || producer->options.is_native)
                 return true;
@@ -259,7 +259,7 @@ static bool producer_has_writers(const Producer *producer) {
         return producer->writer_buffers && !producer->options.is_not_scanned;
 }
 
-/* The first page from this one on that somebody used; those that follow up to *until are, too. */
+/* Returns the first page from this one on that was used. All pages from there up to *until were. */
 static uint32_t producer_next_page(const Producer *producer, uint32_t page, uint32_t *until) {
         const uint32_t page_bytes = producer->area.page_bytes;
         size_t begin, end;
@@ -287,7 +287,7 @@ static void producer_scan_page(Producer *producer, const Session *session, uint3
         }
 }
 
-/* Pages that nobody used are left alone: looking at one would give memory to it, and idle producers are many. */
+/* Unused pages are left alone: looking at one would allocate it, and there are many idle producers. */
 void producer_scan(Producer *producer, const Session *session) {
         uint32_t n_pages, page, until = 0;
 
@@ -299,8 +299,8 @@ void producer_scan(Producer *producer, const Session *session) {
                 producer_scan_page(producer, session, page);
 }
 
-/* Takes what every producer has finished, committed or not. A producer with several instances is drained once; the
- * round tells who was. */
+/* Takes what every producer has finished, committed or not. `last_round` marks producers that were drained already, as
+ * one may have several instances. */
 void session_drain(Session *session) {
         uint64_t round = ++session->service->last_round;
         SourceInstance *instance;

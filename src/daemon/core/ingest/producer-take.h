@@ -16,11 +16,11 @@ size_t producer_drain(Producer *producer);
 /* Takes one complete chunk, for the buffer that was declared with it (0: for none), and frees it. */
 void producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint32_t declared);
 
-/* Likewise one that lies elsewhere. */
+/* The same for a chunk that lies elsewhere. */
 void producer_put_message(Producer *producer, SmbChunk *chunk, uint32_t declared);
 
-/* Also takes chunks that were never committed: those of writers to this session's buffers, or of all writers if
- * `session` is NULL. */
+/* Takes chunks that were never committed, too: those for this session's buffers, or all of them if `session` is
+ * NULL. */
 void producer_scan(Producer *producer, const Session *session);
 
 /* Takes what is committed, until n_bytes_taken reaches `until`. */

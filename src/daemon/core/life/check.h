@@ -12,7 +12,7 @@
  *      session-check-sources.c   data sources
  *      session-check-triggers.c  triggers
  *      session-check-limits.c    times, guardrails, how many sessions there may be
- *      session-check-others.c    what the other sessions have to do with it
+ *      session-check-others.c conflicts with other sessions
  */
 
 #include "core/life/session-refusal.h"
@@ -32,7 +32,7 @@ typedef struct Check {
 
 #define check_refuse(check, outcome, ...) session_error((check)->error, outcome, __VA_ARGS__)
 
-/* Every limit is refused in the same words: what, how much, which limit, how much that is. */
+/* All refusals of a limit have the same form: what was asked, how much, which limit, and its value. */
 int check_range(const Check *check,
                 const char *field,
                 uint64_t value,
@@ -42,7 +42,7 @@ int check_range(const Check *check,
 /* Whether the user may have `n` more; if not, the error says which limit it is. */
 int check_quota(const Check *check, QuotaSlot slot, uint64_t n);
 
-/* Whether it is a session with triggers: it ends by them or by trigger_timeout_ms, not by duration_ms. */
+/* Whether the session has triggers: then they or trigger_timeout_ms end it, and not duration_ms. */
 bool check_has_triggers(const ConfigPb *config);
 
 /* The longest duration that this config may ask for, and what that limit is called. */

@@ -114,7 +114,7 @@ int producer_new_builtin(Producer **ret,
         r = source_new(&offered, producer, source, &(SourceOptions){ .no_flush = true });
         if (r == 0) {
                 offered->tells_start = offered->tells_stop =
-                        false; /* it has done it when it was asked */
+                        false; /* it does so at once when it is asked */
                 r = producer_append_source(producer, offered);
         }
         if (r)
@@ -130,8 +130,8 @@ void producer_take_all(Producer *producer) {
         producer_scan(producer, NULL);
 }
 
-/* Ends the producer's instances, of one source or (NULL) all. The time is not known here: the sessions look at their
- * state with the next tick, which is due at once. */
+/* Ends the producer's instances, of one source or (NULL) all. The time is not known here, so the sessions move on with
+ * the next tick, which is due at once. */
 void producer_end_instances(Producer *producer, const ProducerSource *source) {
         SourceInstance *instance;
 
@@ -144,7 +144,7 @@ void producer_end_instances(Producer *producer, const ProducerSource *source) {
         }
 }
 
-/* Perfetto's producers have taken back what they offer, and wait to be told that it is over. */
+/* Perfetto's producers have withdrawn their sources, and wait for the request to stop. */
 void producer_stop_instances(Producer *producer, const ProducerSource *source) {
         const SourceInstance *instance;
 
@@ -157,7 +157,8 @@ Producer *producer_free(Producer *producer) {
         if (!producer)
                 return NULL;
 
-        /* While its buffers are still its own: a crash loses only the packet at hand. */
+        /* Before its instances go, while it may still write to their buffers: so a crash loses only the packet at
+         * hand. */
         producer_take_all(producer);
         producer_end_instances(producer, NULL);
         assert(list_is_empty(&producer->instances));

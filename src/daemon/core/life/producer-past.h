@@ -42,5 +42,5 @@ int producer_put_past(const Producer *producer, Bytes *out);
 int producer_past_read(ProducerPast *ret, const void *data, size_t n_bytes);
 void producer_past_deinit(ProducerPast *past);
 
-/* Another number whenever producer_put_past() would say that of other instances, or of another memory. */
+/* A number that changes whenever the instances or the memory in producer_put_past() do. */
 uint64_t producer_past_revision(const Producer *producer);

@@ -41,7 +41,7 @@ op_setup_source(void *peer, uint64_t id, const char *name, const void *config, s
         list_append(&self->prepared, &writer->link);
 }
 
-/* Its source does not answer (producer_new_builtin()): the core does so itself. */
+/* The source does not answer (producer_new_builtin()), so the core does that in its place. */
 static void op_start_source(void *peer, uint64_t id) {
         SelfTrace *self = peer;
         SelfWriter *writer = find_writer(&self->prepared, id);
@@ -151,7 +151,7 @@ static int self_make_spares(SelfTrace *self, size_t n) {
         return 0;
 }
 
-/* Out of memory: missing, like any source that nobody offers. */
+/* Without memory the source is missing, like one that nobody offers. */
 void self_trace_offer(Session *session) {
         const size_t n = session_n_self_sources(session);
         Service *service = session->service;

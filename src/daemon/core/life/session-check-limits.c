@@ -40,7 +40,7 @@ int check_times(const Check *check) {
         return r;
 }
 
-/* For recordings that start by themselves and that nobody watches. An override makes room, and never takes it. */
+/* For recordings that start automatically and that nobody watches. An override can raise a limit, but not lower it. */
 int check_guardrails(const Check *check) {
         const Perfetto__Protos__TraceConfig__GuardrailOverrides *overrides =
                 check->config->guardrail_overrides;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What the other sessions have to do with it. Those that have stopped, clones among them, only keep their data and are
- * in nobody's way.
+ * Conflicts with other sessions. Stopped ones, including clones, only keep their data and conflict with nobody.
  */
 
 #include <stdio.h>
@@ -30,7 +29,7 @@ int check_exclusive(const Check *check) {
         return 0;
 }
 
-/* A name is how people and scripts find the one session of theirs that they mean. */
+/* People and scripts find their sessions by name, so a name is unique. */
 int check_name(const Check *check) {
         const char *name = check->config->unique_session_name;
         const Session *other;
@@ -56,7 +55,7 @@ int check_name(const Check *check) {
 
 typedef Perfetto__Protos__TraceConfig__SessionSemaphore Semaphore;
 
-/* The entry of that name before the nth; NULL: none. */
+/* An earlier entry than the nth with this name, or NULL. */
 static const Semaphore *config_find_semaphore(const ConfigPb *config, const char *name, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (streq(config->session_semaphores[i]->name ?: "", name))
@@ -64,7 +63,7 @@ static const Semaphore *config_find_semaphore(const ConfigPb *config, const char
         return NULL;
 }
 
-/* The strictest of all of the user's that hold it, and of the newcomer, counts. */
+/* The strictest limit counts, of the user's sessions with that name and of the new one. */
 static int check_semaphore_room(const Check *check, const Semaphore *wanted) {
         uint64_t max = wanted->max_other_session_count, n = 0;
         const Session *other;
@@ -126,7 +125,7 @@ int check_semaphores(const Check *check) {
         return r;
 }
 
-/* A trigger that fires again and again must not record again and again. */
+/* A trigger that keeps firing must not start recording after recording. */
 int check_recent(const Check *check) {
         const char *name = check->config->unique_session_name ?: "";
         uid_t uid = check->options->owner.uid;

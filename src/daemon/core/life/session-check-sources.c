@@ -24,7 +24,7 @@ int check_regexes(const Check *check) {
                            "SESSION_REGEXES_MAX");
 }
 
-/* Compiled for the error only; a session that is made compiles them again, to keep. */
+/* Compiled only to find errors; the session compiles its own later. */
 int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataSource *source) {
         char why[PATTERN_WHY_BYTES] = "";
         size_t n = source->n_producer_name_regex_filter;
@@ -51,7 +51,7 @@ int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataS
         return 0;
 }
 
-#define KNOWN_SOURCES_MAX 1024 /* names that a suggestion is looked for in */
+#define KNOWN_SOURCES_MAX 1024 /* that are searched for a suggestion */
 
 /* What is known of the config's sources, and of others, for a suggestion. */
 typedef struct Known {
@@ -72,7 +72,7 @@ static void known_deinit(Known *known) {
                 tdelete(known->names[i], &known->tree, compare_texts);
 }
 
-/* What other users' programs offer does not exist for an owner who neither sees nor records them. */
+/* Sources of other users' programs do not exist for an owner who may neither see nor record them. */
 static bool check_knows(const Check *check, const Producer *producer) {
         const ServiceInfo *info = &check->service->info;
 
@@ -114,7 +114,7 @@ static void known_add(Known *known, const char *name) {
                 known->names[known->n_names++] = name;
 }
 
-/* A name that nobody offers may come yet, unless only the machine could offer it, or it looks like a slip. */
+/* A source that nobody offers may come later, unless only the system could offer it or the name looks like a typo. */
 static int check_exists(const Check *check, Known *known, size_t i) {
         const char *name = check->config->data_sources[i]->config->name, *nearest = NULL;
 
@@ -140,7 +140,7 @@ static int check_exists(const Check *check, Known *known, size_t i) {
         return 0;
 }
 
-/* Kernel data is everybody's: it does not come with a session that is only about one's own programs. */
+/* The kernel's data is about all users, so a session about one's own programs does not get it. */
 static int check_scope(const Check *check, const char *name) {
         if (check->options->scope == SESSION_SCOPE_SYSTEM ||
             !policy_source_is_reserved(&check->service->info, name) ||
@@ -153,7 +153,7 @@ static int check_scope(const Check *check, const char *name) {
                              name);
 }
 
-/* That it has a name was seen with its buffer. */
+/* The check of buffers has seen that it has a name. */
 static int check_source(const Check *check, Known *known, size_t i) {
         const Perfetto__Protos__TraceConfig__DataSource *source = check->config->data_sources[i];
         const char *name = source->config->name;

@@ -14,7 +14,7 @@ bool check_has_triggers(const ConfigPb *config) {
         return config->trigger_config && config->trigger_config->trigger_mode != MODE(UNSPECIFIED);
 }
 
-/* An unknown mode comes from a newer version of the config; to ignore it would surprise the user. */
+/* An unknown mode comes from a newer version of the config. Ignoring it would surprise the user. */
 int check_trigger_mode(const Check *check) {
         const TriggerConfig *config = check->config->trigger_config;
         const int mode = config ? (int)config->trigger_mode : MODE(UNSPECIFIED);
@@ -64,7 +64,7 @@ int check_trigger_times(const Check *check) {
                            limit);
 }
 
-/* What such a session records is given out only after a trigger, if there is one: nothing could be streamed before. */
+/* Such a session gives out its data only after a trigger, if ever, so there is nothing to stream before that. */
 int check_trigger_output(const Check *check) {
         if (!check_has_triggers(check->config) || !check->config->write_into_file ||
             check->config->trigger_config->trigger_mode == MODE(START_TRACING))

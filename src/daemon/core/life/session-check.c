@@ -16,7 +16,7 @@
 #include "core/model/service.h"
 #include "core/model/session-filter.h"
 
-/* A file name for others to use: one component, and nothing that a shell would look at twice. */
+/* A file name that other programs will use: one component, without any character that is special to a shell. */
 static int check_bugreport_filename(const Check *check) {
         const char *name = check->config->bugreport_filename ?: "";
         static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -32,7 +32,7 @@ static int check_bugreport_filename(const Check *check) {
                 check, "the length of bugreport_filename", strlen(name), NAME_MAX, "NAME_MAX");
 }
 
-/* Numbers that are not known are of newer configs; to ignore them would be to do something else than was asked. */
+/* Unknown numbers come from newer configs. Ignoring them would do something else than was asked. */
 static int check_choices(const Check *check) {
         const struct {
                 const char *field;
@@ -64,7 +64,7 @@ static int check_choices(const Check *check) {
         return 0;
 }
 
-/* The service would refuse producers for everybody, and continue to do so when the session is over. */
+/* Lockdown makes the service refuse producers for everybody, even after the session has ended. */
 static int check_lockdown(const Check *check) {
         if (!check->config->lockdown_mode ||
             policy_may_lock_down(&check->service->info, &check->options->owner))
@@ -73,8 +73,8 @@ static int check_lockdown(const Check *check) {
                 check, SESSION_E_DENIED, "only root may set lockdown_mode: leave it out");
 }
 
-/* How urgent a daemon of all users is, is its administrator's to say, and needs privileges that it does not have. What
- * a source's config says about its producer goes there unread. */
+/* The priority of a daemon that serves all users is up to the administrator, and would need privileges that the daemon
+ * does not have. Settings for a producer in its source's config are passed on unread. */
 static int check_priority_boost(const Check *check) {
         const Perfetto__Protos__PriorityBoostConfig *boost = check->config->priority_boost;
         const bool is_fifo =
@@ -120,7 +120,7 @@ static int check_output(const Check *check) {
         return 0;
 }
 
-/* Compiled for the error only, as the filters of sources are. */
+/* Compiled only to find errors, like the filters of sources. */
 static int check_trace_filter(const Check *check) {
         char why[SESSION_FILTER_WHY_BYTES] = "";
         TraceFilter *filter;
@@ -134,8 +134,8 @@ static int check_trace_filter(const Check *check) {
         return r;
 }
 
-/* In the order of Perfetto's service: what is wrong with the config alone first, then what depends on the other
- * sessions, which can change by the next try, and last what there is room for. */
+/* In the order of Perfetto's service: first errors of the config itself, then conflicts with other sessions, which may
+ * be gone at the next try, and limits last. */
 static int (*const checks[])(const Check *) = {
         check_times,          check_trigger_mode, check_trigger_times, check_bugreport_filename,
         check_trigger_output, check_triggers,     check_guardrails,    check_buffer_count,

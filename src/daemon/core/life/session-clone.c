@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The clone is allocated and charged before anything happens to the original. Its buffers come with the end of the
- * flush of their group, everything else when the last group is there. Until then no list knows it.
+ * The clone is allocated and charged before anything happens to the original. It gets its buffers when the flush of
+ * their group ends, and everything else with the last group. Until then it is in no list.
  */
 
 #include <errno.h>
@@ -34,10 +34,10 @@ struct SessionClone {
         Session *source;
         Session *session;    /* the clone */
         uint64_t started_at; /* asked for */
-        uint64_t cut_ns;     /* what is older may be left out; 0: nothing */
+        uint64_t cut_ns;     /* older data may be left out; 0: keep all */
         CloneGroup groups[2];
         size_t n_awaited; /* of the groups */
-        bool is_late;     /* somebody has not flushed in time */
+        bool is_late;     /* a producer has not flushed in time */
         uint64_t buffer_times[SESSION_BUFFERS_MAX];
         SessionCloneDone done;
         void *userdata;
@@ -69,7 +69,7 @@ static void clone_finish(SessionClone *clone, int outcome) {
  * Buffers
  */
 
-/* The original's writers go on in an empty buffer, where nothing is left of what they refer to. */
+/* The original's writers continue in an empty buffer, without the packets that they refer to. */
 static void session_buffer_left(SessionBuffer *buffer) {
         trace_buffer_clear(buffer->buffer);
         buffer->n_marks = 0;
@@ -77,8 +77,8 @@ static void session_buffer_left(SessionBuffer *buffer) {
         session_clear_incremental_state(buffer->session, buffer);
 }
 
-/* A buffer that is moved is cloned and then cleared, so that the original still knows which chunks and packets it
- * has had, if more of one arrives whose beginning is in the clone. */
+/* A buffer that is moved is cloned and then cleared. So the original still knows its earlier chunks and packets, in
+ * case the rest of one arrives whose beginning is in the clone. */
 static int clone_take_buffer(SessionClone *clone, size_t i) {
         SessionBuffer *from = &clone->source->buffers[i];
         SessionBuffer *to = &clone->session->buffers[i];
@@ -108,7 +108,7 @@ static int clone_take_group(SessionClone *clone, FlushGroup group) {
         return 0;
 }
 
-/* What producers still hold is to be kept alone, and must not refer to what is gone. */
+/* Data that producers still hold is kept without the earlier data, and must not refer to it. */
 static void session_clear_before_clone(Session *session) {
         for (size_t i = 0; i < session->n_buffers; i++)
                 if (session->config->pb->buffers[i]->clear_before_clone)
@@ -177,7 +177,7 @@ static int clone_copy_config(Session *session, const Session *source) {
         return error_fold(r);
 }
 
-/* It could be made for the original, from the same config. */
+/* Cannot fail for its form: it worked for the original, from the same config. */
 static int clone_copy_filter(Session *session) {
         char why[SESSION_FILTER_WHY_BYTES];
 
@@ -186,7 +186,7 @@ static int clone_copy_filter(Session *session) {
                        : session_filter_new(&session->filter, session->config->pb, why);
 }
 
-/* All that can fail and needs no answer of a producer. */
+/* Does everything that can fail and needs no answer of a producer. */
 static int clone_allocate(Session **ret,
                           const Session *source,
                           const CloneOptions *options,
@@ -224,7 +224,7 @@ static int clone_allocate(Session **ret,
         return 0;
 }
 
-/* What the service would say about the original if it were read now for the first time, and that this is a clone. */
+/* Copies what the service would write about the original at a first read now, and notes that this is a clone. */
 static void clone_copy_events(SessionClone *clone, uint64_t now) {
         EventList *events = &clone->session->events;
 
@@ -334,8 +334,8 @@ static void clone_at_once(SessionClone *clone, uint64_t now) {
         clone_finish(clone, r);
 }
 
-/* What streams is read until the clone is there, and the file that it is read into comes before the clone's buffers: a
- * buffer that is taken earlier than that would say twice what is read in between. */
+/* A streaming session is read until the clone is complete, and its file comes before the clone's buffers. So its
+ * buffers are taken last; what is read in between would be in the trace twice otherwise. */
 static int clone_flush(SessionClone *clone) {
         int r;
 
@@ -392,7 +392,7 @@ int session_begin_clone(Session *session,
         r = clone_begin(clone, now);
         if (r < 0)
                 return r;
-        TAKE(clone); /* ends with its reply, which may have come */
+        TAKE(clone); /* ends with its reply, which may have been sent already */
         return 0;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Clones: core/session-clone.h says what they are; this makes them, and gives up on them.
+ * Clones: core/session-clone.h says what they are; this file makes them, and gives up on them.
  */
 
 #include "core/model/session-info.h"
@@ -24,12 +24,12 @@ typedef void (*SessionCloneDone)(void *userdata, int outcome, Session *clone);
 /* The asker is gone: done() is not called. */
 void session_clone_cancel(Session *session, void *userdata);
 
-/* What session_clone() does, but for the settling. */
+/* As session_clone(), but without settling. */
 int session_begin_clone(Session *session,
                         const CloneOptions *options,
                         SessionCloneDone done,
                         void *userdata,
                         SessionError *error,
                         uint64_t now);
-/* The original goes away. */
+/* The original is being freed: its clones in the making are given up. */
 void session_abort_clones(Session *session);

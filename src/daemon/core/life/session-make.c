@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The parts of a session, and that nothing is left of them. */
+/* Makes the parts of a session, and frees them without a trace. */
 
 #include <assert.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "core/model/session.h"
 #include "shared/error.h"
 
-/* session_check() has asked for room already; what is charged here can fail only by memory, or by a limit that two
- * charges of one config share. */
+/* session_check() has looked for room already. Charges can fail here only for want of memory, or if two charges of one
+ * config share a limit. */
 int session_charge(Session *session, SessionError *error) {
         int r;
 
@@ -23,7 +23,7 @@ int session_charge(Session *session, SessionError *error) {
                 &session->service->quota, &session->charge, session->user, QUOTA_SESSIONS, 1);
         if (r == QUOTA_E_EXCEEDED)
                 return session_error_quota(session, error, QUOTA_SESSIONS, 1);
-        /* Nothing yet: it grows with the writers whose packets are read. */
+        /* Empty for now: it grows with the writers whose packets are read. */
         return r < 0 ? r
                      : quota_charge(&session->service->quota,
                                     &session->reader.sequences.charge,
@@ -51,7 +51,7 @@ static int session_buffer_adopt(TraceBuffer **ret, FormerBuffer *former) {
         return 0;
 }
 
-/* What is kept of writers is charged to the user who records them. */
+/* The records of writers are charged to the user who records them. */
 static bool session_buffer_may_grow(void *userdata, size_t n_bytes) {
         SessionBuffer *buffer = userdata;
 
@@ -91,7 +91,7 @@ static int session_add_buffer(Session *session,
         return 0;
 }
 
-/* The checks have said that it can be made. */
+/* The checks have found that it can be made. */
 int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *config) {
         char why[SESSION_FILTER_WHY_BYTES];
 
@@ -115,7 +115,7 @@ int session_add_buffers(Session *session,
         return 0;
 }
 
-/* The checks have said that the names, targets and filters are good. */
+/* The checks have found the names, targets and filters to be valid. */
 int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config) {
         session->sources = calloc(config->n_data_sources + 1, sizeof(*session->sources));
         if (!session->sources)
@@ -186,7 +186,7 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         return 0;
 }
 
-/* The ids first: no chunk may find its way to a buffer that goes. */
+/* The ids first, so that no chunk can reach a buffer that is being freed. */
 static void session_free_buffers(Session *session) {
         for (size_t i = 0; i < session->n_buffers; i++) {
                 service_release_buffer_id(session->service, session->buffers[i].id);

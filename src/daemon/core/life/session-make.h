@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Making a session: memory, buffers, sources, filter; and giving all of it back.
+ * Makes the parts of a session (memory, buffers, sources, filter), and frees them.
  */
 
 #include "core/model/session-info.h"
 #include "shared/macro.h"
 
-/* A buffer of a service that is gone: its files, which are taken over (-1) if it can be adopted. */
+/* A buffer of an earlier process: its files. Descriptors that are taken over become -1. */
 typedef struct FormerBuffer {
         int index_fd, segments_fd;
         uint32_t n_broken; /* pieces of it that are lost */
@@ -16,7 +16,7 @@ typedef struct FormerBuffer {
 
 int session_allocate(Session **ret, Service *service, const SessionOptions *options);
 void session_register(Session *session);
-/* With a number that no other session has. */
+/* The session gets an id that no other one has. */
 void session_register_as(Session *session, uint64_t id);
 
 int session_charge(Session *session, SessionError *error);
@@ -26,7 +26,7 @@ int session_add_buffers(Session *session,
                         SessionError *error);
 int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config);
 int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *config);
-/* Frees what no list of the service has a use for: its memory, charges and buffers. session_free() ends all that goes
- * on in it first. */
+/* Frees the session's memory, charges and buffers. No list may hold it: session_free() ends everything that goes on in
+ * it first. */
 Session *session_discard(Session *session);
 DEFINE_CLEANUP(Session *, session_discard)

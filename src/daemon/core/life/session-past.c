@@ -33,7 +33,7 @@ enum {
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
         PAST_BUFFER_ID,    /* of each, in their order */
-        PAST_READ_ON = 32, /* those behind it are of the read-out */
+        PAST_READ_ON = 32, /* higher numbers are about the read-out */
         PAST_SEQUENCES,
         PAST_SAID_PREAMBLE,
         PAST_SAID_CHANGE,
@@ -152,7 +152,7 @@ static void put_note(WireWriter *writer, const SourceNote *note) {
         wire_end(writer, begin);
 }
 
-/* What was said once is not said again. */
+/* Packets that are written only once must not be written again. */
 static int put_reader(WireWriter *writer, const Session *session) {
         const SessionReader *reader = &session->reader;
         _cleanup_(bytes_deinit) Bytes sequences = {};
@@ -209,7 +209,7 @@ int session_put_past(const Session *session, Bytes *out) {
  * Read
  */
 
-/* NULL: no memory. Nothing that follows would be a text. */
+/* NULL: no memory. */
 static char *field_text(const WireField *field) {
         return strndup((const char *)field->data, field->n_bytes);
 }
@@ -419,7 +419,7 @@ static void session_take_reader(Session *session, SessionPast *past, const WireF
         }
 }
 
-/* By these ids the writers of programs that go on know the buffers. */
+/* Writers of programs that keep running know the buffers by these ids. */
 static void session_take_buffer_id(Session *session, SessionPast *past, uint64_t id) {
         if (past->n_buffer_ids < session->n_buffers && id <= UINT16_MAX)
                 service_reclaim_buffer_id(
@@ -506,7 +506,7 @@ int session_take_past(Session *session, SessionPast *ret, const void *data, size
         return r;
 }
 
-/* A producer that was retired has another number than the one under which its packets were read. */
+/* If the producer was retired, its packets were read under another number. */
 static int
 session_take_sequence(Session *session, const SequenceIds *before, const ChunkOrigin *writer) {
         uint32_t sequence = sequence_ids_find(before, writer->producer_id, writer->writer_id);
@@ -534,7 +534,7 @@ int session_take_sequences(Session *session, const SessionPast *past) {
                         r = session_take_sequence(session, &before, &writer.origin);
         }
         sequence_ids_deinit(&before);
-        /* New ones come behind all that were ever given. */
+        /* New ones are higher than all that were ever assigned. */
         ids->n_before -= (uint32_t)MIN((size_t)ids->n_before, ids->n);
         return r > 0 ? -EBADMSG : r;
 }

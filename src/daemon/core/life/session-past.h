@@ -4,9 +4,9 @@
 /*
  * Session past: what a session has been through, as bytes for the process that comes after this one
  *
- * Its state, why and when it stopped, the triggers that have hit it, the snapshots that they have asked for, when it
- * ends by them, what was noted, and what it was changed to. What it was made with, and what is in its buffers, is kept
- * elsewhere. Times are BOOTTIME, which goes on between the two.
+ * It has the state, when and why the session stopped, the triggers that hit it, the snapshots they asked for, when a
+ * trigger ends it, the notes, and the changed config. The first config and the buffers are kept elsewhere. Times are
+ * BOOTTIME, which both processes share.
  */
 
 #include "core/model/session-info.h"
@@ -14,7 +14,7 @@
 
 #define SESSION_PAST_BYTES_MAX (4u << 20) /* with a changed config and all notes it may have */
 
-/* What of it is not the session's from the beginning. */
+/* The parts that a new session does not have. */
 typedef struct SessionPast {
         SessionState state;
         uint64_t stopped_at;
@@ -27,14 +27,14 @@ typedef struct SessionPast {
         size_t n_buffer_ids;
 } SessionPast;
 
-/* Another number whenever session_put_past() would say something else. */
+/* A number that changes whenever the bytes of session_put_past() do. */
 uint64_t session_past_revision(const Session *session);
 /* Appends it. 0, -E2BIG or -ENOMEM. */
 int session_put_past(const Session *session, Bytes *out);
 
-/* Into a session that has its config, but no past yet. Without bytes: that it was recording. 0, -EBADMSG, which leaves
- * what was read so far, or -ENOMEM. */
+/* Reads it into a session that has its config, but no past yet. No bytes mean that it was recording. 0, -EBADMSG, after
+ * which the session has what was read so far, or -ENOMEM. */
 int session_take_past(Session *session, SessionPast *ret, const void *data, size_t n_bytes);
-/* Once it has its buffers, and their producers have the numbers that they keep: whose packets are still in there stays
- * the sequence that it was. 0, -EBADMSG or -ENOMEM. */
+/* Called once the session has its buffers, and producers have their final numbers: writers with packets in there keep
+ * their sequences. 0, -EBADMSG or -ENOMEM. */
 int session_take_sequences(Session *session, const SessionPast *past);

@@ -48,8 +48,8 @@ uint64_t session_clear_period_ns(const Session *session) {
         return config_period_ns(config->clear_period_ms, 0);
 }
 
-/* Time as it is for who sleeps with the machine. The core has BOOTTIME only; this is asked once at the start of such a
- * duration and once at its end, which is put off by what was slept through. */
+/* Time without the machine's sleep. The core has BOOTTIME only; this clock is read once at the start of such a duration
+ * and once at its end, which is then postponed by the time slept. */
 uint64_t session_read_monotonic(const Session *session) {
         ClockReading readings[CLOCK_READINGS_MAX];
         const Service *service = session->service;
@@ -85,7 +85,7 @@ void session_record(Session *session, uint64_t now) {
         session_enter(session, SESSION_STARTED);
 }
 
-/* What is over in the meantime is over at once. */
+/* A duration that has passed in the meantime ends at once. */
 static void session_go_on_with_duration(Session *session, uint64_t now) {
         const uint64_t duration_ns = config_ns(session->config->pb->duration_ms, UINT64_MAX);
         const uint64_t ends_at = add_saturated(session->started_at, duration_ns);
@@ -95,7 +95,7 @@ static void session_go_on_with_duration(Session *session, uint64_t now) {
         if (ends_at == UINT64_MAX)
                 return;
         session_arm(session, SESSION_TIMER_DURATION, now, left_ns);
-        /* What was slept through before is not known any longer. */
+        /* How long the machine slept before is unknown. */
         if (session->ends_at_monotonic > 0)
                 session->ends_at_monotonic = session_read_monotonic(session) + left_ns;
 }
@@ -110,7 +110,7 @@ void session_go_on(Session *session, uint64_t started_at, uint64_t now) {
         session_activate_missing(session);
 }
 
-/* Its states are behind it, and nobody is told of them again. */
+/* It has been through its states, and they are not reported again. */
 void session_stay_stopped(Session *session, uint64_t started_at, uint64_t stopped_at) {
         session_snapshot_clocks(session);
         event_list_add(&session->events, EVENT_TRACING_DISABLED, stopped_at, NULL);
@@ -221,7 +221,7 @@ void session_end(Session *session, const char *reason) {
         session_end_within(session, reason, session_flush_timeout_ns(session));
 }
 
-/* Nobody is stopped before everybody has flushed: what one has recorded about another is complete then. */
+/* No producer is stopped before all have flushed, so that what one records about another is complete. */
 static void session_stop_sources(Session *session, uint64_t now) {
         SourceInstance *instance;
 
@@ -253,7 +253,7 @@ static bool session_is_ready(const Session *session, uint64_t now) {
                session->n_in_state[INSTANCE_STARTING] == session->n_asleep;
 }
 
-/* Said once, even if late sources start later. */
+/* Written once, even if late sources start later. */
 static void session_tell_all_started(Session *session, uint64_t now) {
         if (session->said_all_started || session->n_in_state[INSTANCE_STARTING] > 0)
                 return;
@@ -261,7 +261,7 @@ static void session_tell_all_started(Session *session, uint64_t now) {
         session->said_all_started = true;
 }
 
-/* Looked for again after each: a reply may ask again, and the new flush end others. */
+/* Starts over after each: a reply may ask for another flush, and that may end others. */
 static Flush *session_due_flush(const Session *session, uint64_t now) {
         Flush *flush;
 

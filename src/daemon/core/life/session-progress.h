@@ -14,12 +14,12 @@ void session_enter(Session *session, SessionState state);
 uint64_t session_clear_period_ns(const Session *session);
 uint64_t session_read_monotonic(const Session *session);
 void session_record(Session *session, uint64_t now);
-/* A session of another process records on; it began then. */
+/* Continues a session of an earlier process, which began to record at that time. */
 void session_go_on(Session *session, uint64_t started_at, uint64_t now);
-/* One that has stopped in another process: it is there to be read. */
+/* Adopts a session that stopped in an earlier process, so that it can be read. */
 void session_stay_stopped(Session *session, uint64_t started_at, uint64_t stopped_at);
 void session_tell_slow_starters(Session *session, uint64_t now);
-/* What session_start(), session_flush(), session_stop() do, but for the settling: they mark. */
+/* session_start(), session_flush() and session_stop() without settling: they only mark. */
 int session_begin(Session *session, uint64_t now);
 int session_begin_flush(Session *session,
                         uint64_t timeout_ns,

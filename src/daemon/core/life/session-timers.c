@@ -51,7 +51,8 @@ static void on_start_overdue(Session *session, uint64_t now) {
         session_mark(session);
 }
 
-/* Names the producers that have not started yet. Before, the trace only said that recording went on without some. */
+/* Names the producers that have not started yet. Until then the trace only says that recording continued without
+ * some. */
 static void on_slow_start(Session *session, uint64_t now) {
         if (session->said_all_started)
                 return;

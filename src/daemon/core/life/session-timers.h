@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What a session does by itself when a time has come.
+ * The timers of a session.
  */
 
 #include "core/model/peer.h"

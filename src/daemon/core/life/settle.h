@@ -7,7 +7,7 @@
 
 #include "core/model/peer.h"
 
-/* Carries on one session: its states, and when it has stopped, the snapshots that are planned. */
+/* Advances one session: its states, and once it has stopped, the planned snapshots. */
 void session_settle(Session *session, uint64_t now);
-/* The end of each entry point: carries on every session that is marked. */
+/* The end of each entry point: advances every marked session. */
 void service_settle(Service *service);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Taking the snapshots that triggers asked for. One that is planned for later than the session's end is taken at its
- * end: nothing more could come.
+ * Taking the snapshots that triggers asked for. A snapshot that is planned for after the session's end is taken when
+ * the session ends, as no more data can come.
  */
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void snapshot_failed(TriggerSnapshot *snapshot, int outcome, const char *
 static void on_snapshot(void *userdata, int outcome, Session *clone) {
         TriggerSnapshot *snapshot = userdata;
         const Session *session = snapshot->session;
-        char trigger[TRIGGER_NAME_MAX + 1]; /* outlives the clone, which may be freed in there */
+        char trigger[TRIGGER_NAME_MAX + 1]; /* outlives the clone, which may be freed in the call */
 
         if (outcome != 0) {
                 snapshot_failed(snapshot, outcome, "");
@@ -34,7 +34,7 @@ static void on_snapshot(void *userdata, int outcome, Session *clone) {
         session->ops->snapshot_taken(session->peer, clone, trigger);
 }
 
-/* The owner's, like the session; nobody need be there to take it. */
+/* It belongs to the session's owner, who need not be connected. */
 static void snapshot_take(TriggerSnapshot *snapshot, uint64_t now) {
         const CloneOptions options = {
                 .owner = snapshot->session->options.owner,
@@ -51,7 +51,7 @@ static void snapshot_take(TriggerSnapshot *snapshot, uint64_t now) {
                 snapshot_failed(snapshot, r, error.message);
 }
 
-/* To take one may complete others, so that none of them is known to be there after it. */
+/* Taking one may complete others, so no pointer to another one stays valid. */
 bool session_take_snapshot(Session *session, uint64_t due_by, uint64_t now) {
         TriggerSnapshot *snapshot = session_due_snapshot(session, due_by);
 

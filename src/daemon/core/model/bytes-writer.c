@@ -25,7 +25,7 @@ static int bytes_writer_grow(WireWriter *writer, size_t n_more) {
         return 0;
 }
 
-/* Bytes without memory get some with the first reservation. */
+/* Empty bytes get memory with the first reservation. */
 void bytes_writer_init(WireWriter *writer, Bytes *bytes) {
         *writer = (WireWriter){ .grow = bytes_writer_grow, .userdata = bytes };
         if (bytes->data)

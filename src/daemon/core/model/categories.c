@@ -66,7 +66,7 @@ int categories_read(const void *descriptor,
         return r;
 }
 
-/* What sd-bus would refuse to send is replaced. */
+/* Replaces what sd-bus would refuse to send. */
 static char *copy_line(const WireField *field, size_t n_max) {
         _cleanup_(freep) char *text = strndup((const char *)field->data, field->n_bytes);
 

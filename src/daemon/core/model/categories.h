@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Categories: what the descriptor of a track_event source says of those that its program has
+ * Categories: the categories of a program, as the descriptor of its track_event source lists them
  *
- * perfetto.protos.TrackEventDescriptor, within a DataSourceDescriptor. Programs write it, so whatever is not as it
- * should be is passed over: what cannot be decoded, and names that no D-Bus string could hold.
+ * perfetto.protos.TrackEventDescriptor, within a DataSourceDescriptor. Programs write it, so invalid parts are skipped:
+ * fields that cannot be decoded, and names that no D-Bus string could hold.
  */
 
 #include <stddef.h>
@@ -17,13 +17,13 @@
 
 /* All within the descriptor. */
 typedef struct Category {
-        const char *name; /* UTF-8 without a NUL, and none behind it */
+        const char *name; /* UTF-8, without a NUL in it or after it */
         size_t n_name;
         const uint8_t *message; /* the whole category */
         size_t n_message;
 } Category;
 
-/* Each in its order. 0, or what `found` returned that is not 0. */
+/* Calls `found` for each, in order. 0, or the first value other than 0 that `found` returned. */
 int categories_read(const void *descriptor,
                     size_t n_descriptor,
                     int (*found)(void *userdata, const Category *category),
@@ -31,7 +31,8 @@ int categories_read(const void *descriptor,
 
 /* For people, on one line. NULL in *ret: it says nothing. 0 or -ENOMEM. */
 int category_description(char **ret, const Category *category);
-/* Each tag, as such a line that is gone afterwards. 0, -ENOMEM, or what `found` returned that is negative. */
+/* Calls `found` for each tag, as such a line, which is freed afterwards. 0, -ENOMEM, or the first negative value that
+ * `found` returned. */
 int category_tags(const Category *category,
                   int (*found)(void *userdata, const char *tag),
                   void *userdata);

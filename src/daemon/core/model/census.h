@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Census: how much there is of each user
+ * Census: counts by user
  *
- * What users are told of producers, sessions and the like is how many of them they may see, never how many there are.
+ * Users are told how many producers, sessions and the like they may see, never how many there are.
  * A user is counted while there is a producer or a session of theirs, and forgotten afterwards. The list is the
  * service's.
  */
@@ -35,10 +35,10 @@ typedef struct CensusRow {
 
 /* The user's row, for one more member: 0 or -ENOMEM. */
 int census_join(CensusRow **ret, List *census, uid_t uid);
-/* NULL. What the member counted for is for it to take back. */
+/* Returns NULL. The member takes back what it counted for itself. */
 CensusRow *census_leave(CensusRow *row);
 
-/* Of those whom the viewer may see: of producers and sources the own ones and the system's, of sessions and buffers
- * the own ones. */
+/* Counts what the viewer may see: their own and the system's producers and sources, and their own sessions and
+ * buffers. */
 uint64_t
 census_count(const List *census, const ServiceInfo *info, const Identity *viewer, CensusWhat what);

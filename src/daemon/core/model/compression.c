@@ -9,7 +9,7 @@
 typedef Perfetto__Protos__TraceConfig TraceConfig;
 typedef Perfetto__Protos__TraceConfig__CompressionConfig CompressionConfig;
 
-/* The field from before there was a choice. */
+/* The older field, from when there was only one codec. */
 static bool config_has_legacy_deflate(const TraceConfig *config) {
         return config->compression_type ==
                PERFETTO__PROTOS__TRACE_CONFIG__COMPRESSION_TYPE__COMPRESSION_TYPE_DEFLATE;

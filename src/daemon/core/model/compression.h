@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Compression: what a config wants its trace to be compressed with
+ * Compression: the codec that a config asks for
  *
- * Only the choice; who writes the trace compresses (output/output-ops.h).
+ * This is only the choice; the output compresses (output/output-ops.h).
  */
 
 #include "config/config.h"
@@ -19,9 +19,9 @@ typedef enum Codec {
 
 typedef struct Compression {
         Codec codec;
-        int level; /* 0: the codec's default; beyond its limits: the nearest */
+        int level; /* 0: the codec's default; values beyond its limits are clamped */
 } Compression;
 
-/* The best of what TraceConfig.compression names, else of compression_type, that the bits 1 << Codec of `supported`
- * have. What is not supported or not known is passed over: a trace that is not compressed is better than none. */
+/* The best codec that TraceConfig.compression names, else compression_type, and whose bit (1 << Codec) is in
+ * `supported`. Unsupported and unknown ones are skipped: an uncompressed trace is better than none. */
 Compression compression_choose(const Perfetto__Protos__TraceConfig *config, unsigned supported);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Two little stores of what the service will say in the trace: clock snapshots and events of a session's life
+ * Two small stores for what the service will write into the trace: clock snapshots and events of a session's life
  *
  * Both wait for the next read. events/service-packets.h encodes them.
  */
@@ -33,7 +33,7 @@ typedef struct ClockSnapshot {
 #define CLOCK_RING_DRIFT_NS (UINT64_C(10) * 1000000)
 
 /* Snapshots that nobody has read yet. A new one is kept only if some clock has drifted since the one before:
- * otherwise it says nothing. Once that was read, the next is kept in any case, so that each piece of a stream
+ * otherwise it adds nothing. Once that one was read, the next is kept in any case, so that each piece of a stream
  * can be understood by itself. Zero-initialised is empty. */
 typedef struct ClockRing {
         ClockSnapshot snapshots[CLOCK_RING_MAX];
@@ -59,7 +59,7 @@ typedef struct EventList {
 
 void clock_ring_add(ClockRing *ring, const ClockSnapshot *snapshot);
 
-/* When it was by that clock; 0: it is not in there. */
+/* The time by that clock; 0: the snapshot lacks it. */
 uint64_t snapshot_find(const ClockSnapshot *snapshot, uint32_t clock_id);
 
 /* false: none left. */

@@ -64,8 +64,7 @@ void flush_give_up_on(Flush *flush, const Producer *producer) {
         flush->n_silent++;
 }
 
-/* An instance that is asked for its data by a callback of its own may never answer, and its producer does for the
- * others only. */
+/* A producer may answer for some of its instances while another one, which has its own callback, never does. */
 void flush_give_up_on_debtors(Flush *flush) {
         const SourceInstance *instance;
 

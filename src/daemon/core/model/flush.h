@@ -5,8 +5,8 @@
  * Flush: one request to empty the producers of a session, with exactly one reply
  *
  * Made when somebody asks (a consumer, a period, a stop), linked in its session, and freed with its reply: when every
- * producer has answered or is gone, at its deadline, or when the session goes away. This header knows who is waited
- * for; requests/flush.h asks and replies.
+ * producer has answered or is gone, at its deadline, or when the session goes away. This header knows which producers
+ * are awaited; requests/flush.h asks and replies.
  */
 
 #include "core/model/session-info.h"
@@ -24,7 +24,7 @@ typedef enum FlushGroup {
 
 typedef struct FlushSlot {
         Producer *producer; /* NULL: it has answered, or is gone */
-        uint64_t request;   /* the producer's number of it: it knows none that it was not asked */
+        uint64_t request;   /* the number that the producer knows it by */
         bool is_given_up;
 } FlushSlot;
 
@@ -36,8 +36,8 @@ typedef struct Flush {
         uint64_t deadline;
         FlushSlot *slots; /* who was asked */
         size_t n_slots;
-        size_t n_pending;      /* of them, who is waited for */
-        size_t n_silent;       /* of them, who is given up on */
+        size_t n_pending;      /* of them, those that are awaited */
+        size_t n_silent;       /* of them, those that were given up on */
         SessionFlushDone done; /* NULL: the asker is gone */
         void *userdata;
 } Flush;
@@ -48,17 +48,17 @@ bool flush_group_has(FlushGroup group, const SessionBuffer *buffer);
 Flush *flush_free(Flush *flush);
 DEFINE_CLEANUP(Flush *, flush_free)
 
-/* The producer has answered, or nothing of it is left to be asked. */
+/* The producer has answered, or none of its instances is left. */
 void flush_producer_done(Flush *flush, const Producer *producer);
 
-/* Whether this is what the producer knows by that number. */
+/* Whether the producer knows this flush by that number. */
 bool flush_is_request(const Flush *flush, const Producer *producer, uint64_t request);
 
-/* Whether its answer is waited for. */
+/* Whether its answer is awaited. */
 bool flush_awaits(const Flush *flush, const Producer *producer);
 
-/* It cannot answer: the flush stops waiting for it, but an answer may still be in time. */
+/* The producer cannot answer: the flush stops waiting for it, but an answer may still come in time. */
 void flush_give_up_on(Flush *flush, const Producer *producer);
 
-/* The same for all that still owe the answer to an older flush: they need not be waited for twice. */
+/* The same for all producers that still owe an answer to an older flush: nobody waits for them twice. */
 void flush_give_up_on_debtors(Flush *flush);

@@ -27,7 +27,7 @@ const char *instance_state_name(InstanceState state) {
         return instance_state_names[state];
 }
 
-/* The session knows how many are in each state, and whom it need not wait for, without going over them. */
+/* So the session knows how many are in each state, and how many it need not wait for, without a loop over them. */
 void instance_count(const SourceInstance *instance, int by) {
         Session *session = instance->session;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Numbers: ids that do not tell how many others there are
+ * Numbers: ids that do not reveal how many others there are
  *
  * A peer that is given the ids 7 and 9 knows that somebody else has 8. Ids of what several users have are a counter
  * whose values are put into another order, which nobody knows without the key. Each comes once before any comes again.

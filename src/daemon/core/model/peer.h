@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * What the core asks of the world
+ * What the core asks of the outside
  *
- * The core does no I/O and reads no clock. What it wants done leaves through these tables, which a transport
+ * The core does no I/O and reads no clock. Its requests leave through these tables, which a transport
  * (D-Bus, Perfetto's sockets) or a test fills in. Every function may be called from inside any core
- * function; it must not call back into the core before it returns, but queue what it has to say.
+ * function; it must not call back into the core before it returns, but queue its answer.
  * Requests carry numbers; answers come back by the functions that each comment names.
  */
 
@@ -45,11 +45,11 @@ typedef struct ProducerOps {
          * producer_free(). */
         int (*setup_memory)(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
 
-        /* Gives the memory back, here and in the producer, of which no instance is left. */
+        /* Gives the memory back, here and in the producer, which has no instance left. */
         void (*release_memory)(void *peer);
 
-        /* Which bytes of the memory, from that one on, somebody has written to: the others are not looked at, as that
-         * would give memory to them. Both are its size when there are none. NULL: any may have been. */
+        /* Finds the next bytes of the memory, from that one on, that were written to: looking at the others would
+         * allocate them. Both are the memory's size if there are none. NULL: any may have been written to. */
         void (*next_used)(void *peer, size_t from, size_t *ret_begin, size_t *ret_end);
 
         /* Answer to start_source: producer_source_started(), or producer_source_failed() for either. */
@@ -95,16 +95,16 @@ typedef struct ServiceOps {
 
         void (*random)(void *userdata, void *ret, size_t n_bytes);
 
-        /* Start the activatable producer number `index` (as given to service_add_activatable()). When it fails:
+        /* Starts the activatable producer number `index`, in the order of service_add_activatable(). If that fails:
          * service_activation_failed(). */
         void (*activate)(void *userdata, size_t index);
 
-        /* Whether that process does not run and cannot answer: stopped by a signal or a debugger, or frozen. Asked
-         * about those only that have let SESSION_GRACE_NS pass. When it cannot be told: false. */
+        /* Whether the process cannot answer, as it is stopped by a signal or a debugger, or frozen. Asked only about
+         * processes that have let SESSION_GRACE_NS pass. If it is not known: false. */
         bool (*is_suspended)(void *userdata, const Identity *identity);
 
-        /* The login user whose limits count for that peer: of a uid that is subordinate to somebody's, that one. NULL:
-         * each uid is a user. Transports call it on other threads, too. */
+        /* The login user whose limits count for that peer: for a subordinate uid, its owner. NULL: each uid is a user.
+         * Transports call it on other threads, too. */
         uid_t (*user_of)(void *userdata, const Identity *identity);
 
         /* BOOTTIME nanoseconds now. For a trace of the service itself and nothing else; may be NULL, and then time

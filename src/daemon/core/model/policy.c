@@ -26,7 +26,7 @@ bool policy_source_is_of_owner(const ServiceInfo *info, const char *source) {
         return streq(source, TRACING_OWN_STACKS_SOURCE) && source_is_guarded(info, source);
 }
 
-/* Root may do anything to the machine by other means, and so may anybody who can reach a private instance. */
+/* Root can do anything to the machine by other means, and so can anybody who can reach a private instance. */
 static bool identity_is_privileged(const ServiceInfo *info, const Identity *identity) {
         return info->is_private || identity->uid == 0;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What everybody may know of the service: facts about the machine and the instance, what there is, and for whom
+ * What any code may ask of the service: facts about the machine and the instance, and what there is for whom
  *
  * core/service.h has what a host does with it.
  */
@@ -24,30 +24,30 @@ typedef struct ServiceInfo {
         uid_t probes_uid; /* may register reserved source names, like root; (uid_t)-1: none */
         bool is_private;  /* standalone: everybody who can reach it may do everything */
 
-        /* Data sources of producers that do not take the service's word for who may record them: NULL-terminated, or
-         * NULL for an empty list. */
+        /* Data sources whose producers check for themselves who may record them: NULL-terminated, or NULL for an empty
+         * list. */
         const char *const *guarded;
 } ServiceInfo;
 
-/* A data source of the service's own: what it does. Always there. */
+/* The service's own data source, about its own work. Always there. */
 #define SERVICE_SELF_SOURCE TRACING_SELF_SOURCE
 
 /* A producer that is not running but could be, from producers.d. */
 typedef struct Activatable {
         char *name;
         char **sources;         /* NULL-terminated */
-        char *why;              /* it did not come when all were asked for, or NULL */
+        char *why;              /* why it did not come when all were asked for, or NULL */
         uint64_t awaited_until; /* 0: not asked for by service_activate_all() */
-        uint64_t retry_at;      /* asked for again not before */
+        uint64_t retry_at;      /* the earliest time to ask again */
 } Activatable;
 
 /* Whose limits count for that peer: ServiceOps.user_of. */
 uid_t service_user_of(const Service *service, const Identity *identity);
 
-/* One more connection of that user, for as long as the charge is not given back. 0, QUOTA_E_EXCEEDED, -ENOMEM. */
+/* Charges one more connection to that user, until the charge is given back. 0, QUOTA_E_EXCEEDED, -ENOMEM. */
 int service_charge_connection(Service *service, Charge *charge, uid_t user);
 bool service_has_connection_room(const Service *service, uid_t user, size_t n);
-/* Likewise bytes of messages that wait: none yet, the charge grows and shrinks with them. */
+/* The same for the bytes of waiting messages: none yet, as the charge grows and shrinks with them. */
 int service_charge_messages(Service *service, Charge *charge, uid_t user);
 
 /* Copies. */

@@ -4,14 +4,14 @@
 /*
  * Limits and deadlines of the service
  *
- * Everything that a peer can make the service allocate has a limit. Errors name it, and docs/LIMITS.md says why it is
- * what it is.
+ * Everything that a peer can make the service allocate has a limit. Errors name the limit, and docs/LIMITS.md gives the
+ * reason for its value.
  */
 
 #include <stdint.h>
 
-/* Of one user, of all together, and what each user gets first: core/model/quota.h. Memory is a share of the machine's,
- * and at least so much. */
+/* For one user, for all together, and the part that is reserved for each: core/model/quota.h. Memory is a share of the
+ * machine's, but at least this much. */
 #define SERVICE_SESSIONS_PER_USER_MAX           8
 #define SERVICE_SESSIONS_MAX                    256
 #define SERVICE_SESSIONS_FIRST                  2
@@ -49,7 +49,7 @@
 #define SERVICE_RECENT_SESSIONS_MAX             4096
 #define SERVICE_RECENT_SESSIONS_FIRST           8
 
-/* What the machine's administrator installs; all of it is in every trace. */
+/* For what the administrator installs; every trace has all of it. */
 #define SERVICE_DESCRIPTORS_BYTES_MAX (1u << 20)
 
 /* Of one producer. */
@@ -61,7 +61,7 @@
 #define SOURCE_CATEGORIES_MAX       16384        /* over D-Bus */
 #define SOURCE_UNAVAILABLE_MAX      1024 /* bytes of why it cannot record; the rest is cut off */
 
-/* Of one instance of a source: what it says about itself. */
+/* For the notes of one instance of a source. */
 #define INSTANCE_NOTES_MAX      32
 #define INSTANCE_NOTE_BYTES_MAX 512 /* the rest is cut off */
 
@@ -77,19 +77,19 @@
 #define SESSION_SEQUENCES_MAX        (1u << 18)
 #define SESSION_TRIGGERS_MAX         64
 #define TRIGGER_NAME_MAX             128
-#define SESSION_TRIGGERED_CLONES_MAX 4 /* being made, or made and not yet read: the oldest goes */
+#define SESSION_TRIGGERED_CLONES_MAX 4 /* being made or unread; the oldest is dropped */
 #define SESSION_SEMAPHORES_MAX       16
 #define SESSION_DURATION_MAX_MS      (UINT64_C(7) * 24 * 3600 * 1000)
 #define SESSION_TIMEOUT_MAX_MS       (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
 #define SESSION_PRESSURE_SHARE       2 /* of a buffer that waits to be written: what is written at once */
 #define SESSION_PERIOD_MIN_NS        (UINT64_C(100) * 1000000) /* shorter ones are made this long */
 
-/* Of one that nobody watches: enable_extra_guardrails. */
+/* For a session that nobody watches: enable_extra_guardrails. */
 #define SESSION_GUARDED_DURATION_MAX_MS (UINT64_C(24) * 3600 * 1000)
 #define SESSION_GUARDED_BUFFERS_MAX_KB  (UINT64_C(128) << 10)
 #define SESSION_GUARDED_GAP_NS          (UINT64_C(300) * 1000000000) /* between two of one name */
 
-/* Waits, and their defaults where a config may say something else. */
+/* Waiting times; some are defaults that a config can change. */
 #define SERVICE_SETTLE_NS (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
 #define SERVICE_COMING_NS (UINT64_C(5) * 1000000000) /* from activation to registration */
 #define SERVICE_RETRY_NS \
@@ -107,13 +107,13 @@
         (UINT64_C(20) * 1000000000) /* Perfetto's; then they are named again */
 #define SESSION_FLUSH_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* flush_timeout_ms */
 #define SESSION_DISABLE_FLUSH_NS \
-        (UINT64_C(500) * 1000000) /* of that, when who stops it expects no flush */
+        (UINT64_C(500) * 1000000) /* the same, if the caller of the stop expects no flush */
 #define SESSION_STOP_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
 #define SESSION_GRACE_NS \
         (UINT64_C(50) *  \
-         1000000) /* after the last answer; then who is suspended is not waited for */
+         1000000) /* after the last answer; then suspended producers are not waited for */
 #define SESSION_CLEAR_GAP_NS         (UINT64_C(500) * 1000000) /* between those of a ring that turns fast */
 #define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* snapshot_interval_ms */
 #define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000)  /* file_write_period_ms */
-#define SESSION_PRESSURE_GAP_NS      (UINT64_C(10) * 1000000) /* between writes for want of room */
+#define SESSION_PRESSURE_GAP_NS      (UINT64_C(10) * 1000000) /* between writes, as a buffer fills up */
 #define SESSION_LINGER_NS            (UINT64_C(300) * 1000000000) /* the data of a stopped, detached session */

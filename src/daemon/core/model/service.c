@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What there is in the service: its lists, numbers and ids, which ask nobody anything. */
+/* The lists, numbers and ids of the service. Nothing here makes a request. */
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ void service_init_numbers(Service *service) {
         numbers_init(&service->buffer_numbers, BUFFER_NUMBER_BITS, keys + 4);
 }
 
-/* There are far fewer sessions than numbers, but these may come again while one still has it. */
+/* There are far fewer sessions than numbers, but a number may come again while a session still has it. */
 uint64_t service_new_session_id(Service *service, uid_t uid) {
         uint64_t id;
 

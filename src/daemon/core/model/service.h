@@ -28,7 +28,7 @@ struct Service {
         size_t n_descriptors, n_descriptor_bytes;
         const ServiceOps *ops;
         void *userdata;
-        uint64_t now; /* the latest that anybody told */
+        uint64_t now; /* the latest time that any caller passed */
         uint64_t settled_at;
 
         Quota quota;
@@ -36,7 +36,7 @@ struct Service {
         bool is_locked_down;
         TriggerHistory trigger_history;
         List sessions, producers;
-        List marked; /* sessions that service_settle() carries on */
+        List marked; /* sessions that service_settle() will advance */
         List unused; /* producers whose memory will be given back, the next one first */
         List awake;  /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;
@@ -44,10 +44,11 @@ struct Service {
         size_t n_sessions, n_producers, n_buffers;
         Numbers session_numbers, producer_numbers, buffer_numbers;
         uint64_t last_own_session, last_own_producer; /* of the service's own user */
-        uint64_t *former_producers; /* ids of the process before, which stand in buffers */
+        uint64_t *
+                former_producers; /* ids that an earlier process assigned, and that are in buffers */
         size_t n_former_producers;
         uint64_t last_flush_id, n_producers_ever,
-                n_sessions_ever; /* of all users; nobody is told */
+                n_sessions_ever; /* of all users; shown to nobody */
         uint64_t last_round;
 
         Activatable *activatables;
@@ -64,28 +65,28 @@ struct Service {
 /* Time never goes back, whatever a caller says. */
 uint64_t service_note_now(Service *service, uint64_t now);
 
-/* Ids of sessions and producers, which their users see. The service's own user counts from 1; what others are given
- * does not tell how many there are. */
+/* Ids of sessions and producers, which their users see. The service's own user counts from 1; the ids of others do not
+ * reveal how many there are. */
 void service_init_numbers(Service *service);
 uint64_t service_new_session_id(Service *service, uid_t uid);
 uint64_t service_new_producer_id(Service *service, uid_t uid);
-/* That id is a producer's of the process before, and is given to no other. 0 or -ENOMEM. */
+/* Reserves the id of a producer of an earlier process. 0 or -ENOMEM. */
 int service_reserve_producer_id(Service *service, uint64_t id);
 
 uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what);
 
-/* Takes the next free buffer id for the buffer. An id comes again only after all others, so that what a producer still
- * writes to a freed one does not land in another session's. */
+/* Assigns the next free buffer id. An id is used again only after all others, so that data for a freed buffer does not
+ * end up in another session's. */
 uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer);
 void service_release_buffer_id(Service *service, uint16_t id);
-/* The id that the buffer had in the process before, unless another has it. */
+/* Gives the buffer the id that it had in an earlier process, unless another one has it. */
 void service_reclaim_buffer_id(Service *service, SessionBuffer *buffer, uint16_t id);
 SessionBuffer *service_find_buffer(Service *service, uint16_t id);
 
 /* The number of an activatable producer that offers the source; -1 for none. */
 ssize_t service_find_activatable(Service *service, const char *source);
 
-/* Nothing more will come from it: buffers stop waiting for the rest of its packets. */
+/* The producer is gone: buffers stop waiting for the rest of its packets. */
 void service_producer_gone(Service *service, uint64_t producer_id);
 
 /* NULL-terminated arrays. The copy is NULL when memory ran out. */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session's buffers: how full they are, from where on their data can be understood, and which of them is meant. */
+/* A session's buffers: how full they are, from where on their data can be understood, and how a config refers to
+ * them. */
 
 #include "core/model/session-buffer.h"
 #include "core/model/service.h"
 #include "core/model/session-output.h"
 #include "core/model/session.h"
 
-#define CLEARS_PER_TURN \
-        4 /* of a ring: what depends on forgotten packets is at most a quarter of it */
+#define CLEARS_PER_TURN 4 /* at most this part of a ring depends on packets that were overwritten */
 
-/* Between the request to start over and what a producer writes thereafter: a mark counts only that much later. */
+/* The time from a request to start over to the first data that follows it: a mark counts only that much later. */
 #define MARK_SLACK_NS (UINT64_C(100) * 1000000)
 
 bool session_buffer_has_turned(const SessionBuffer *buffer) {
         return trace_buffer_stats(buffer->buffer)->bytes_written >= buffer->clear_at_bytes;
 }
 
-/* Periods know nothing of rates: a small ring forgets within one what all that is in it refers to. */
+/* A period does not know the data rate: within one, a small ring may overwrite everything that its data refers to. */
 void session_buffer_written(const SessionBuffer *buffer) {
         Session *session = buffer->session;
 
@@ -60,7 +60,7 @@ void session_mark_buffers(Session *session, const SessionBuffer *buffer) {
                         buffer_mark(&session->buffers[i], session->service->now);
 }
 
-/* The latest place from which on everything since the cut can be understood; 0: the beginning. */
+/* The latest place from which all data since the cut can be understood; 0: the beginning. */
 uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns) {
         for (size_t i = buffer->n_marks; i > 0; i--)
                 if (buffer->marks[i - 1].ns + MARK_SLACK_NS <= cut_ns)
@@ -68,12 +68,12 @@ uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns) {
         return 0;
 }
 
-/* Smaller ones than the minimum are made larger: Perfetto's configs have them, and mean no harm. */
+/* Sizes below the minimum are raised to it, as Perfetto's configs have such sizes. */
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer) {
         return MAX((uint64_t)buffer->size_kb * 1024, (uint64_t)TRACE_BUFFER_BYTES_MIN);
 }
 
-/* The first of that name, which tells duplicates from their originals. */
+/* The first buffer with that name, so that duplicates can be told from their originals. */
 ssize_t config_find_buffer(const ConfigPb *config, const char *name) {
         for (size_t i = 0; i < config->n_buffers; i++)
                 if (config->buffers[i]->name && streq(config->buffers[i]->name, name))
@@ -81,7 +81,7 @@ ssize_t config_find_buffer(const ConfigPb *config, const char *name) {
         return -1;
 }
 
-/* The index, or -1 for none. Name and index have been checked to agree. */
+/* The index of the buffer, or -1 for none. Checks have seen to it that name and index agree. */
 ssize_t session_target_buffer(const ConfigPb *config,
                               const Perfetto__Protos__DataSourceConfig *source) {
         if (source->target_buffer_name && source->target_buffer_name[0])

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Session buffer: a trace buffer, and what the session keeps of it.
+ * Session buffer: a trace buffer, and what the session knows about it.
  */
 
 #include "buffer/trace-buffer.h"
@@ -10,7 +10,7 @@
 #include "core/model/peer.h"
 #include "core/model/quota.h"
 
-/* All that was written up to here is not needed to understand what comes behind. */
+/* Data after this place can be understood without the data before it. */
 typedef struct BufferMark {
         uint64_t ns;
         uint64_t bytes_written;
@@ -35,17 +35,17 @@ struct SessionBuffer {
 
 typedef Perfetto__Protos__TraceConfig ConfigPb;
 
-/* Something was put into it. */
+/* Data was put into it. */
 void session_buffer_written(const SessionBuffer *buffer);
 /* Its writers start over: none of them depends on what is in it so far. */
 void session_buffer_cleared(SessionBuffer *buffer);
 ssize_t session_target_buffer(const Perfetto__Protos__TraceConfig *config,
                               const Perfetto__Protos__DataSourceConfig *source);
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
-/* Writers to this buffer, or to all (NULL), are asked to start over. */
+/* Asks writers to this buffer, or to all (NULL), to start over. */
 void session_mark_buffers(Session *session, const SessionBuffer *buffer);
 
-/* The first of that name, which tells duplicates from their originals. */
+/* The first buffer with that name, so that duplicates can be told from their originals. */
 ssize_t config_find_buffer(const ConfigPb *config, const char *name);
 TraceBufferPolicy buffer_policy(const Perfetto__Protos__TraceConfig__BufferConfig *config);
 uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns);

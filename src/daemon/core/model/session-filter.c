@@ -12,7 +12,7 @@ typedef Perfetto__Protos__TraceConfig__TraceFilter FilterPb;
 typedef Perfetto__Protos__TraceConfig__TraceFilter__StringFilterChain ChainPb;
 typedef Perfetto__Protos__TraceConfig__TraceFilter__StringFilterRule RulePb;
 
-/* As many semantic types as a rule can tell; those above need no saying. */
+/* As many semantic types as a rule can name; higher ones are not listed. */
 static int rule_from_pb(StringRules *rules, const RulePb *pb, char *ret_why) {
         uint32_t types[STRING_TYPES_MAX];
         StringRule rule = {
@@ -94,7 +94,7 @@ int session_filter_new(TraceFilter **ret,
         return 0;
 }
 
-/* The frame keeps the size of its length, padded: the packet stays where it is in it. */
+/* The frame's length keeps its size, padded, so that the packet stays in its place. */
 static size_t frame_shrink(uint8_t *frame, size_t n_header, size_t n_packet) {
         wire_put_padded_varint(frame + 1, n_header - 1, n_packet);
         return n_header + n_packet;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The trace filter of a session: from its config, and for what is read out of it.
+ * The trace filter of a session: made from its config, and applied to what is read from it.
  */
 
 #include "config/config.h"
@@ -16,5 +16,5 @@ int session_filter_new(TraceFilter **ret,
                        const Perfetto__Protos__TraceConfig *config,
                        char ret_why[static SESSION_FILTER_WHY_BYTES]);
 
-/* Filters the framed packets that begin at `from`. Those of which nothing is left go. */
+/* Filters the framed packets from `from` on. Packets that end up empty are dropped. */
 void session_filter_apply(TraceFilter *filter, Bytes *packets, size_t from);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What everybody may know of a session: its state, its options, its sources, what was said of them
+ * What any code may ask of a session: its state, its options, its sources, and notes about them
  *
  * core/session.h has what a transport does with it.
  */
@@ -18,7 +18,7 @@ typedef enum SessionState {
         SESSION_STARTED,    /* recording; the duration counts from here */
         SESSION_FLUSHING,   /* the last flush before a stop */
         SESSION_STOPPING,   /* stop requests are out */
-        SESSION_STOPPED,    /* nothing more will come; readable until freed */
+        SESSION_STOPPED,    /* no more data will come; readable until freed */
         _SESSION_STATE_N,
 } SessionState;
 
@@ -42,8 +42,8 @@ typedef struct SessionOptions {
         SessionScope scope;
         bool has_output; /* streams to a descriptor: output_due() is called, session_read() is for it alone */
         bool detached;
-        bool is_kept;        /* its buffers lie in files, which another process can go on with */
-        bool allows_missing; /* sources that nobody offers are no mistake, and no source at all */
+        bool is_kept;        /* its buffers lie in files, with which a later process can continue */
+        bool allows_missing; /* sources that nobody offers are no error, and are left out */
         uint64_t
                 snapshot_before_ns; /* of the clones that triggers make, see CloneOptions; 0: keep all */
 } SessionOptions;
@@ -57,13 +57,13 @@ enum {
         SESSION_E_NAME_IN_USE,
         SESSION_E_NO_SOURCE, /* *error names the source and the nearest one */
         SESSION_E_STATE,
-        SESSION_E_BUSY,   /* another session is in the way for now; *error says which */
+        SESSION_E_BUSY,   /* another session is in conflict with it for now; *error names it */
         SESSION_E_DENIED, /* only root may, or the owner of a private instance */
 };
 
 typedef struct SessionError {
         char message[QUOTA_WHY_BYTES];
-        bool is_quota; /* of SESSION_E_LIMIT: the user has too much, and could do with less of something else */
+        bool is_quota; /* of SESSION_E_LIMIT: the user's own quota, so freeing something else helps */
 } SessionError;
 
 /* One reply: done(userdata, 0), also when some did not answer in time: what they had committed is still in, and
@@ -71,13 +71,13 @@ typedef struct SessionError {
  * before session_flush() returns. */
 typedef void (*SessionFlushDone)(void *userdata, int outcome);
 
-/* The asker is gone: forget its callback. */
+/* The caller is gone: forget its callback. */
 void session_flush_cancel(Session *session, void *userdata);
 
 uint64_t session_id(const Session *session);
 /* Grows with each session that comes, over all users: for the service alone to know. */
 uint64_t session_order(const Session *session);
-/* Which the trace has, its more significant half first. */
+/* The uuid in the trace, its more significant half first. */
 const uint64_t *session_uuid(const Session *session);
 SessionState session_state(const Session *session);
 const char *session_state_name(SessionState state);
@@ -85,15 +85,14 @@ const char *session_stop_reason(const Session *session); /* "" while running */
 const char *session_name(const Session *session);
 const SessionOptions *session_options(const Session *session);
 void session_set_detached(Session *session, bool detached);
-/* Says whose the clone is, for SessionOps. */
+/* Sets the owner of the clone, for SessionOps. */
 void session_adopt(Session *clone, const SessionOps *ops, void *peer);
 /* The original's id; 0 when it is not a clone. */
 uint64_t session_cloned_from(const Session *session);
 const Config *session_config(const Session *session);
 uint64_t session_started_at(const Session *session); /* 0: it does not record yet */
 uint64_t session_stopped_at(const Session *session); /* 0 while running */
-uint64_t
-session_ends_at(const Session *session); /* stops by itself then; UINT64_MAX: never, or it has */
+uint64_t session_ends_at(const Session *session);    /* UINT64_MAX: never, or it has */
 
 typedef struct InstanceInfo {
         const char *source;
@@ -109,7 +108,7 @@ const char *instance_state_name(InstanceState state);
 size_t session_n_instances(const Session *session);
 void session_instance(const Session *session, size_t i, InstanceInfo *ret);
 
-/* All of them, in time that grows with their number only: begin with {}. Nothing may change in between. */
+/* Walks over all of them in linear time: begin with {}. Nothing may change in between. */
 typedef struct InstanceCursor {
         size_t i;
         const List *at;
@@ -117,11 +116,12 @@ typedef struct InstanceCursor {
 
 bool session_next_instance(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
-/* Those of them that did not answer. Within a SessionFlushDone: that flush. Of a session that has stopped: its last
+/* Walks over those that did not answer. Within a SessionFlushDone: that flush. Of a session that has stopped: its last
  * flush, or its stop. */
 bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
-/* What producers said of their instances, oldest first; also of those that are gone. *at is NULL to begin with. */
+/* The notes of producers about their instances, oldest first, including instances that are gone. Start with *at =
+ * NULL. */
 /* When there was no service, in BOOTTIME, and what was lost by that. */
 typedef struct ServiceAway {
         uint64_t from, until; /* until 0: it was there */
@@ -146,7 +146,7 @@ bool session_take_changed_instance(Session *session, InstanceInfo *ret);
 /* Every source that takes part has started, or has been given up; never false again. */
 bool session_all_started(const Session *session);
 size_t session_n_buffers(const Session *session);
-/* Where it lies; false: in memory of this process. The descriptors stay the session's. */
+/* The files that it lies in; false: it is in this process's memory. The session keeps the descriptors. */
 bool session_buffer_files(const Session *session,
                           size_t i,
                           int *ret_index_fd,

@@ -23,7 +23,7 @@ Session *session_find_own(Service *service, uid_t uid, const char *name) {
         return youngest;
 }
 
-/* Of all users, by state. The youngest, and whether it is of one user only. */
+/* Searches all users' sessions in that state. Returns the youngest, and whether only one user has the name. */
 static Session *
 find_in_state(Service *service, const char *name, bool is_stopped, bool *ret_is_ambiguous) {
         Session *session, *found = NULL;

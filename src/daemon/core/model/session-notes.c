@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Notes are kept by the session, not by the instance: they are about what the trace lacks, whatever became of who said
- * them. Each is charged to its producer's user. A few are the service's own.
+ * The session keeps the notes, not the instance: they say what the trace lacks, even if their producer is gone. Each is
+ * charged to its producer's user. The service itself adds a few.
  */
 
 #include <stdio.h>

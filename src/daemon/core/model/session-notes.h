@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What producers say of their instances, kept for people and for the trace
+ * Notes of producers about their instances, kept for people and for the trace
  *
  * Without memory, beyond a limit or its user's quota a note is left out.
  */
@@ -22,11 +22,11 @@ typedef struct SourceNote {
 } SourceNote;
 
 void session_add_note(SourceInstance *instance, const char *text, uint64_t now);
-/* Of each period in the config that is not as short as it says. */
+/* Notes each period that is longer than the config asked for. */
 void session_note_periods(Session *session, uint64_t now);
-/* The service was not there in between. */
+/* Notes that the service was away in between. */
 void session_note_away(Session *session, const ServiceAway *away);
-/* One that was made already, of the process before. */
+/* Restores a note that an earlier process made. */
 void session_restore_note(Session *session, uint64_t ns, uid_t user, const NoteInfo *info);
 void session_copy_notes(Session *session, const Session *source);
 void session_free_notes(Session *session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* When a session that writes while it records has to, and what is flushed for it. */
+/* When a session that writes while it records does so, and what it flushes for that. */
 
 #include "core/model/session-output.h"
 #include "core/model/service.h"
@@ -15,8 +15,8 @@ bool session_streams(const Session *session) {
         return session->options.has_output && session->config->pb->write_into_file;
 }
 
-/* The automatic mode is the default: who writes often flushes every SESSION_WRITE_PERIOD_NS beside it, who writes
- * seldom does it before each write. */
+/* The automatic mode is the default: a session that writes often flushes every SESSION_WRITE_PERIOD_NS, and one that
+ * writes rarely flushes before each write. */
 static bool session_flushes_by_itself(const Session *session) {
         return session->config->pb->write_into_file &&
                session->config->pb->write_flush_mode !=
@@ -44,8 +44,8 @@ void session_output_due(Session *session) {
                 session->ops->output_due(session->peer);
 }
 
-/* Periods know nothing of rates: what is half full is written out before it overflows. Not more often than that, as a
- * buffer may be full of what cannot be read yet. */
+/* A period does not know the data rate, so a buffer that is half full is written out before it overflows. There is a
+ * shortest interval, as a buffer may be full of data that cannot be read yet. */
 void session_note_pressure(const SessionBuffer *buffer) {
         Session *session = buffer->session;
         const uint64_t now = session->service->now;

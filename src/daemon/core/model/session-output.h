@@ -14,5 +14,5 @@ uint64_t session_write_period_ns(const Session *session);
 uint64_t session_flush_period_ns(const Session *session); /* UINT64_MAX: none */
 bool session_flushes_before_output(const Session *session);
 void session_output_due(Session *session);
-/* Something was put into it: if it is getting full, the output is due. */
+/* Data was put into the buffer: if it is filling up, the output is due. */
 void session_note_pressure(const SessionBuffer *buffer);

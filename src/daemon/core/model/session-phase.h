@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * What a session keeps of other sessions that run beside it; events/concurrent.h has what is done with it.
+ * What a session remembers of other sessions that run beside it; events/concurrent.h uses it.
  */
 
 #include "shared/bytes.h"
 
-#define CONCURRENT_EVENTS_MAX 4096 /* that wait for one read; more are not kept */
+#define CONCURRENT_EVENTS_MAX 4096 /* that wait for a read; the rest is dropped */
 
 /* As perfetto.protos.ConcurrentSessionEvent.State. */
 typedef enum SessionPhase {
-        PHASE_NONE, /* nobody has been told of it yet */
+        PHASE_NONE, /* it has not been reported yet */
         PHASE_DISABLED,
         PHASE_CONFIGURED,
         PHASE_STARTED,
@@ -23,6 +23,6 @@ typedef enum SessionPhase {
 typedef struct Concurrent {
         SessionPhase phase;
         uint64_t phase_ns; /* since when */
-        Bytes packets;     /* of others, framed, that nobody has read yet */
+        Bytes packets;     /* of others, framed, and not read yet */
         unsigned n_packets;
 } Concurrent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What becomes of the data sources of a session, for people. */
+/* What became of the data sources of a session, for people. */
 
 #include "core/model/session.h"
 
@@ -12,7 +12,7 @@ static size_t session_n_missing(const Session *session) {
         return n;
 }
 
-/* Instances first, then what is missing. */
+/* Instances come first, then sources that are missing. */
 size_t session_n_instances(const Session *session) {
         return session->n_instances + session_n_missing(session);
 }
@@ -66,7 +66,7 @@ bool session_all_started(const Session *session) {
         return session->said_all_started;
 }
 
-/* What lies between is the session's own doing, and told by its state. */
+/* The states in between follow from the session's own state. */
 static bool instance_is_settled(const SourceInstance *instance) {
         return instance->state == INSTANCE_STARTED || instance->state == INSTANCE_STOPPED;
 }

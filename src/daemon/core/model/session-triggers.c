@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a session keeps of triggers: what its config listens to, the hits, and when it ends by them. */
+/* The triggers of a session: those in its config, their hits, and when they end the session. */
 
 #include <errno.h>
 
@@ -108,7 +108,7 @@ bool session_is_deferred(const Session *session) {
         return session->config->pb->deferred_start || session->triggers.mode == TRIGGER_MODE_START;
 }
 
-/* A clone has none of the original's triggers: it is there to be read. */
+/* A clone has none of the original's triggers, as it is only read. */
 bool session_hides_data(const Session *session) {
         const SessionTriggers *triggers = &session->triggers;
 
@@ -126,7 +126,7 @@ void session_triggers_set_up(Session *session, uint64_t now) {
                         now + session_trigger_timeout_ns(session);
 }
 
-/* The others wait for a trigger while they record. */
+/* In the other modes the session waits for a trigger while it records. */
 void session_triggers_record(Session *session, uint64_t now) {
         const SessionTriggers *triggers = &session->triggers;
 

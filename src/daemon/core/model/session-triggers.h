@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What a session keeps of triggers: hits that the trace will have, and snapshots that are planned
+ * The triggers of a session: hits that go into the trace, and planned snapshots
  *
  * life/trigger-snapshot.h takes the snapshots, core/trigger.h decides what a trigger hits.
  */
@@ -13,12 +13,12 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-#define TRIGGER_HITS_MAX 128 /* that wait to be read; later ones are not in the trace */
+#define TRIGGER_HITS_MAX 128 /* that wait to be read; later ones are left out of the trace */
 
 typedef Perfetto__Protos__TraceConfig__TriggerConfig TriggerConfig;
 typedef Perfetto__Protos__TraceConfig__TriggerConfig__Trigger TriggerPb;
 
-/* A hit, as it gets into the trace. */
+/* A hit, as it appears in the trace. */
 typedef struct TriggerHit {
         List link;
         uint64_t ns;
@@ -30,13 +30,13 @@ typedef struct TriggerHit {
 
 typedef struct SessionTriggers {
         TriggerMode mode;
-        Pattern **filters; /* of each trigger in the config; NULL: from anybody */
+        Pattern **filters; /* for each trigger in the config; NULL: anybody may send it */
         size_t n_triggers;
         bool is_hit;      /* one has come */
         uint64_t ends_ns; /* START_TRACING: how long to record */
         List hits;        /* TriggerHit: not in the trace yet */
         size_t n_hits;
-        TriggerHit *cloned_by; /* of a clone: the hit that made it; NULL when it is said, too */
+        TriggerHit *cloned_by; /* in a clone: the hit that made it; NULL once it is in the trace */
         List snapshots;        /* TriggerSnapshot */
         size_t n_snapshots;
         uint64_t
@@ -51,30 +51,30 @@ typedef struct TriggerSnapshot {
         bool is_taken; /* the clone is being made */
 } TriggerSnapshot;
 
-/* From the config, which is checked. 0 or a negative errno. */
+/* Sets the triggers up from the checked config. 0 or a negative errno. */
 int session_triggers_init(Session *session, const Perfetto__Protos__TraceConfig *config);
 void session_triggers_deinit(Session *session);
 
-/* It waits for its start; it records. */
+/* Whether it waits for its start, and whether it records. */
 void session_triggers_set_up(Session *session, uint64_t now);
 void session_triggers_record(Session *session, uint64_t now);
 
-/* Nothing may be read, now or (when it has stopped) ever. */
+/* Whether its data may not be read yet or, once it has stopped, ever. */
 bool session_hides_data(const Session *session);
 
-/* A clone gets the hits. */
+/* Passes the hits to a clone. */
 void session_move_triggers(Session *clone, Session *source);
 
 TriggerHit *trigger_hit_new(uint64_t ns, const TriggerPb *trigger, const TriggerSender *sender);
 TriggerHit *trigger_hit_free(TriggerHit *hit);
 DEFINE_CLEANUP(TriggerHit *, trigger_hit_free)
 
-/* The session's clone is due `delay_ms` from now. Takes the hit over. */
+/* Plans a snapshot of the session, `delay_ms` from now. Takes the hit over. */
 void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now);
 void session_plan_snapshot_at(Session *session, TriggerHit *hit, uint64_t due_at);
 void session_drop_snapshots(Session *session);
 
-/* The first that is due by then and not yet being taken; NULL: none. */
+/* The first snapshot that is due by then and not being taken yet, or NULL. */
 TriggerSnapshot *session_due_snapshot(const Session *session, uint64_t due_by);
 TriggerSnapshot *snapshot_free(TriggerSnapshot *snapshot);
 void session_arm_snapshots(Session *session);

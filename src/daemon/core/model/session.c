@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is known of a session, and said of it. */
+/* The properties of a session. */
 
 #include <assert.h>
 #include <errno.h>
@@ -23,24 +23,24 @@ const uint64_t *session_uuid(const Session *session) {
         return session->uuid;
 }
 
-/* Asked to record, and not yet to stop. */
+/* It was asked to record, and not to stop yet. */
 bool session_is_running(const Session *session) {
         return session->state == SESSION_STARTING || session->state == SESSION_STARTED;
 }
 
-/* Also before the start: late sources are set up then, and started with the others. */
+/* True before the start as well: sources that come late are set up and then started with the others. */
 bool session_is_open(const Session *session) {
         return session->state <= SESSION_STARTED;
 }
 
-/* Within session_new() and session_free() the transport knows by itself, and has nothing to look at. */
+/* During session_new() and session_free() the transport knows of the change, and has nothing to look at. */
 void session_changed(Session *session) {
         session->n_changes++;
         if (!session->is_quiet)
                 session->ops->changed(session->peer);
 }
 
-/* Idempotent: what has changed is looked at once, when the entry point is done. */
+/* Idempotent: the session is looked at once, when the entry point is done. */
 void session_mark(Session *session) {
         if (!list_is_linked(&session->marked_link))
                 list_append(&session->service->marked, &session->marked_link);
@@ -58,7 +58,7 @@ void session_arm(Session *session, SessionTimer timer, uint64_t now, uint64_t af
         session->timers[timer] = after_ns == UINT64_MAX ? UINT64_MAX : now + after_ns;
 }
 
-/* Once recording has ended, periods and overdue starts no longer matter. */
+/* After recording has ended, periods and overdue starts do not matter. */
 void session_disarm_all(Session *session) {
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)
                 session->timers[i] = UINT64_MAX;

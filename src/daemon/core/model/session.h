@@ -26,7 +26,7 @@ struct SessionSource {
         SessionBuffer *buffer;
         Pattern **filters; /* compiled producer_name_regex_filter */
         size_t n_filters;
-        size_t n_instances;           /* ever, and still shown; 0: missing */
+        size_t n_instances;           /* that were ever made and are still shown; 0: missing */
         ssize_t awaited;              /* the activatable producer that should bring it, or -1 */
         char why[INSTANCE_WHY_BYTES]; /* why it is missing, if there is more to say */
 };
