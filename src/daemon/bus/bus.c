@@ -211,8 +211,8 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
         return 0;
 }
 
-/* The match does not keep others out: a bus delivers what any peer sends to us alone, and sd-bus takes a peer's unique
- * name for any other. */
+/* The match does not keep others out: a bus delivers a signal that any peer addresses to us, and sd-bus accepts a
+ * peer's unique name in place of any other. */
 static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *name;
         int r;
@@ -260,7 +260,7 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
         r = sd_bus_set_exit_on_disconnect(message_bus, true);
         if (r >= 0)
                 r = sd_bus_set_close_on_exit(message_bus,
-                                             false); /* bus_free() has something to say yet */
+                                             false); /* bus_free() still has something to send */
         if (r >= 0)
                 r = sd_bus_add_filter(message_bus, NULL, on_bus_message, bus);
         if (r >= 0)
@@ -355,6 +355,6 @@ void bus_settle(Bus *bus) {
                 bus->counts_changed = false;
                 bus_emit_counts(bus);
         }
-        /* What the steps above have sent to sockets. */
+        /* Sends what the steps above have written to sockets. */
         hub_settle(&bus->hub);
 }

@@ -71,7 +71,7 @@ static int refuse(sd_bus_error *error, int r) {
         return sd_bus_error_set_errnof(error, r, "cannot identify the caller: %s", strerror(-r));
 }
 
-/* Reads a{sv}; a daemon may tell more than is needed here. */
+/* Reads a{sv}; a bus daemon may send more than is needed here. */
 static int read_identity(sd_bus_message *reply, Identity *ret) {
         bool has_uid = false, has_pid = false;
         const char *key;
@@ -151,8 +151,8 @@ static Unknown *find_heaviest(const Bus *bus) {
         return heaviest;
 }
 
-/* Whose peers they are is not known yet, so they share by name, and the bus limits how many names each user has: one
- * more call of a peer with few takes the place of one of the peer with most. */
+/* It is not known yet whose peers they are, so they share by name; the bus limits how many names each user has. A
+ * further call of a peer with few takes the place of a call of the peer with most. */
 static bool make_room(Bus *bus, size_t n_of_sender) {
         Unknown *heaviest;
 

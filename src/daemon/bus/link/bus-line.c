@@ -24,7 +24,7 @@
 #define ASK_TIMEOUT_USEC UINT64_C(5000000)
 #define SENDERS_KNOWN    32
 
-/* What is read of the message bus before others have their turn. */
+/* How much is read from the message bus before others have their turn. */
 #define LINE_TURN_NS UINT64_C(5000000)
 #define LINE_AHEAD_BYTES \
         (16u << 10)          /* a dozen short replies, with what the kernel counts for each */
@@ -128,7 +128,7 @@ static int connect_to(int *ret, const char *address) {
         return 0;
 }
 
-/* As sd-bus looks for it. */
+/* Where sd-bus looks for it. */
 static char *default_address(bool is_system) {
         const char *address =
                 secure_getenv(is_system ? "DBUS_SYSTEM_BUS_ADDRESS" : "DBUS_SESSION_BUS_ADDRESS");
@@ -172,7 +172,7 @@ static int ask_who_it_is(const char *address, const char *sender, Identity *ret)
         if (r < 0)
                 return r;
         if (sd_bus_creds_get_pid(creds, &ret->pid) < 0)
-                ret->pid = 0; /* in another pid namespace, or not on this machine */
+                ret->pid = 0; /* the peer is in another pid namespace, or not on this machine */
         return 0;
 }
 
@@ -277,8 +277,8 @@ static bool line_step(BusLine *line) {
         return has_more || n == MESSAGES_PER_STEP;
 }
 
-/* What waits in the socket of the bus has no turns yet: all users' calls stand there in one line. So that is read
- * before calls that were set aside are carried out, whose replies only bring more of them. */
+/* Calls in the socket of the bus have no turns yet: those of all users stand in one line. So they are read before calls
+ * that were set aside are carried out, as the replies to these only bring more calls. */
 static bool line_turn(BusLine *line) {
         const uint64_t until = monotonic_ns() + LINE_TURN_NS;
         bool has_more;

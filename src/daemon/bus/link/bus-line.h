@@ -31,8 +31,8 @@ int bus_line_open(BusLine **ret,
 int bus_line_attach(BusLine *line, sd_event *event);
 void bus_line_detach(BusLine *line);
 
-/* While attached: has the message bus take what it can of what was said; and whether it is behind with reading that.
- * What is said then waits, no matter for whom. */
+/* While attached: the first sends as much as the message bus takes. The second says whether the bus is behind with
+ * reading; then all messages wait, no matter for whom. */
 void bus_line_pump(BusLine *line);
 bool bus_line_is_behind(const BusLine *line);
 /* Whether there is more to read than the last turn had time for. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A call that was set aside goes to the end of what sd-bus has read, and is let through when it comes from there. Who
- * has left the bus meanwhile is no longer a client, and does not wait for a reply.
+ * A call that was set aside goes to the end of what sd-bus has read, and is let through when it comes from there. A
+ * caller that has left the bus meanwhile is no longer a client, and does not wait for a reply.
  *
- * Notes belong before the reply by which the program ends its recording, and replies are never set aside. So AddNotes()
- * is not, either: it is as cheap as to be refused.
+ * Notes have to arrive before the reply by which the program ends its recording, and replies are never set aside. So
+ * AddNotes() is not, either: carrying it out costs no more than refusing it.
  */
 
 #include "bus/link/bus-turns.h"
@@ -17,14 +17,14 @@
  * 64 KiB takes a flooded bus half a second. */
 #define REPLY_BYTES_MAX (16u << 10)
 
-/* For how long longer ones are kept back until it is known. */
+/* How long a longer reply is kept back until that is known. */
 #define HOLD_NS UINT64_C(100000000)
 
-/* Calls that were set aside wait until what the bus has for us is read, but no longer than this: whether a user floods
- * it is known only then. */
+/* Calls that were set aside wait until everything that the bus has for us is read, as only then it is known whether a
+ * user floods it; but no longer than this. */
 #define READ_FIRST_NS UINT64_C(50000000)
 
-/* Between two looks at whether the bus has read what was said. */
+/* The time between two checks of whether the bus has read our messages. */
 #define BEHIND_LOOK_NS UINT64_C(1000000)
 
 static int set_too_long(sd_bus_error *error) {
@@ -36,7 +36,7 @@ static int set_too_long(sd_bus_error *error) {
                              TURNS_HELD_PER_USER_MAX);
 }
 
-/* The call is done, and its reply may have been kept back. Such calls only look at something, and may be carried out
+/* The call is done, and its reply may have been kept back. Such calls change nothing, so they may be carried out
  * twice. */
 static void end_try(Bus *bus) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -74,7 +74,7 @@ static int set_full(sd_bus_error *error) {
                              TURNS_BYTES_PER_USER_MAX >> 20);
 }
 
-/* A call that was set aside, and has given way to one of another connection of the user. */
+/* Refuses a call that was set aside and has given way to one of another connection of the same user. */
 static void refuse(sd_bus_message *call) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
@@ -82,8 +82,8 @@ static void refuse(sd_bus_message *call) {
         sd_bus_reply_method_error(call, &error);
 }
 
-/* A long reply keeps all others waiting, as the bus reads slowly while it is flooded. What is read from a session is
- * gone from there, so it is not refused, but made shorter (bus_turns_read_bytes_max()). */
+/* A long reply keeps all others waiting, as the bus reads slowly while it is flooded. Data that was read from a session
+ * is gone from it, so such a reply is not refused, but made shorter (bus_turns_read_bytes_max()). */
 static void refuse_long_reply(Bus *bus) {
         const GateRefusal refusal = {
                 .n_bytes = REPLY_BYTES_MAX,

@@ -32,14 +32,14 @@
 #include "shared/macro.h"
 
 /* Limits, besides those of core/model/service-limits.h. */
-#define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
-#define BUS_CALLS_MAX               96 /* outstanding on the message bus, whose own limit is 128 */
+#define BUS_REQUESTS_PER_CLIENT_MAX 64   /* calls not answered yet */
+#define BUS_CALLS_MAX               96   /* outstanding on the message bus, which allows 128 */
 #define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
-#define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that a silent one cannot take them all */
-#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
+#define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that no silent producer takes them all */
+#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; with more it is disconnected */
 #define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
 
-/* What ListCategories() looks at. */
+/* Limits of ListCategories(). */
 #define BUS_CATEGORIES_MAX        16384
 #define BUS_CATEGORIES_OF_ONE_MAX 4096 /* of one producer */
 #define BUS_CATEGORIES_BYTES_MAX  (4u << 20)
@@ -87,9 +87,9 @@ struct Bus {
         struct BusLine *line; /* to the message bus; NULL: no bus, or no longer used */
         Turns turns;          /* of calls on the message bus */
         uint64_t turns_run_at;
-        sd_bus_message *granted; /* one that was set aside, and has its turn now */
+        sd_bus_message *granted; /* the call that was set aside and has its turn now */
         bool is_second_time;     /* it was held */
-        sd_bus_message *tried;   /* the one in dispatch, if a long reply to it is kept back */
+        sd_bus_message *tried;   /* the call in dispatch, if a long reply to it is kept back */
         uid_t tried_user;
 
         List unknowns; /* Unknown (bus-identity.c) */

@@ -22,15 +22,15 @@ struct Client {
         Identity identity;
         Confinement confinement; /* as of its first call as a consumer */
         bool has_confinement;
-        bool may_consume; /* may make such calls: it is in no sandbox, or was granted permission */
+        bool may_consume; /* may make a consumer's calls: it is in no sandbox, or was granted permission */
         uid_t user;       /* who is charged */
         TurnsRound round; /* of its calls among the user's */
         Charge charge;
         bool is_listener; /* has made a consumer's call, so it gets the signals that it may see */
         size_t n_sessions_told,
-                n_producers_told; /* NumSessions and NumProducers, as it was last told */
+                n_producers_told; /* NumSessions and NumProducers, as last signalled to it */
 
-        uint64_t manage_until;   /* manage-sessions is granted until then */
+        uint64_t manage_until;   /* how long manage-sessions is granted */
         List manage_questions;   /* ManageQuestion */
         bool manage_is_answered; /* for the message in dispatch */
 

@@ -14,7 +14,7 @@
 #include "shared/list.h"
 
 #define DOORBELL_INTERVAL_NS (UINT64_C(10) * 1000000)
-#define DOORBELL_BURST       16 /* in an interval; the core drains by itself while it is awake */
+#define DOORBELL_BURST       16 /* in an interval; an awake producer is drained in any case */
 #define DOORBELLS_PER_TURN   64
 
 typedef struct Doorbell Doorbell;

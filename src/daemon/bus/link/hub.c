@@ -139,7 +139,7 @@ void hub_touch(HubLink *link) {
                 list_append(&link->hub->waiting, &link->user->waiting_link);
 }
 
-/* The link that comes next, of the user that comes next, who then comes last. */
+/* Returns the next link of the next user, who then goes to the end of the line. */
 static HubLink *hub_take(Hub *hub) {
         HubUser *user = list_first(&hub->waiting, HubUser, waiting_link);
         HubLink *link = list_first(&user->touched, HubLink, touched_link);
@@ -184,7 +184,7 @@ static int link_dispatch(HubLink *link, uint64_t until_ns) {
         return 0;
 }
 
-/* What the connection waits for from now on. sd-bus and epoll have the same bits. */
+/* Sets which events the connection waits for. sd-bus and epoll use the same bits. */
 static int link_update(HubLink *link) {
         int events = sd_bus_get_events(link->connection);
         uint64_t usec;

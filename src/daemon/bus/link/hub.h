@@ -73,8 +73,8 @@ struct HubLink {
 int hub_init(Hub *hub, sd_event *event);
 void hub_deinit(Hub *hub); /* when no link is left; a zeroed hub is allowed */
 
-/* The link's `broke` must be set. The connection stays the caller's and must outlive the link. The
- * user is the one whose turn it has. */
+/* The link's `broke` must be set. The connection stays the caller's and must outlive the link. The link's turn comes
+ * with the turns of `user`. */
 int hub_add(Hub *hub, HubLink *link, sd_bus *connection, uid_t user);
 void hub_remove(HubLink *link); /* a link of zeros is allowed */
 

@@ -34,7 +34,7 @@ typedef struct TurnsUser {
         List held;         /* TurnsCall, which count as calls, too */
         size_t n_held;
         TurnsRound round;  /* of the call that was dispatched last */
-        TurnsRound latest; /* that a call has been in */
+        TurnsRound latest; /* that any call has been in */
         size_t n_calls, n_bytes;
         List link;         /* turns->users */
         List waiting_link; /* turns->waiting */
@@ -121,7 +121,7 @@ void turns_deinit(Turns *turns) {
  * How long a message is
  */
 
-/* Of all arguments: goes into each container and out of it again. What cannot be read is as good as long. */
+/* Weighs all arguments, into each container and out of it again. A message that cannot be read counts as long. */
 static size_t weigh_arguments(sd_bus_message *message) {
         unsigned depth = 0;
         size_t n = 0;
@@ -179,7 +179,7 @@ user_has_share(const Turns *turns, TurnsUser *user, uint64_t now_ns, uint64_t sh
         return user->n_calls == 0 && user->spent_ns < share_ns && !is_behind;
 }
 
-/* The round of a connection's next call. What it has from before the user was forgotten means nothing. */
+/* The round of a connection's next call. A round from before the user was forgotten means nothing. */
 static TurnsRound user_round(const TurnsUser *user, TurnsRound before) {
         return (before > user->latest ? user->round : MAX(before, user->round)) + 1;
 }
@@ -189,7 +189,7 @@ static bool user_has_room(const TurnsUser *user, size_t n_bytes) {
                user->n_bytes + n_bytes <= TURNS_BYTES_PER_USER_MAX;
 }
 
-/* Behind all calls of its round and of those before. */
+/* Inserts the call behind all calls of its round and of earlier ones. */
 static void user_insert(TurnsUser *user, TurnsCall *call) {
         List *before = &user->calls;
 

@@ -4,13 +4,13 @@
 /*
  * Turns: calls of the message bus, fair between users
  *
- * What anybody sends over the message bus comes on one socket, in the order of the bus: thousands of calls of one user
- * would keep all others waiting. So a user's calls are dispatched as they come only until they have taken their share
- * of the time. Those that come then are set aside, and users with such calls have turns, one call each. Nothing is lost
- * by that when nobody else wants the time.
+ * All messages of the bus come on one socket, in the order of the bus, so thousands of calls of one user would keep all
+ * others waiting. So a user's calls are dispatched as they come only until they have taken their share of the time.
+ * Later calls are set aside, and users with such calls take turns, one call each. If nobody else wants the time, this
+ * costs nothing.
  *
- * A user's connections have turns in the same way: a call stands behind as many of each other connection as its own
- * has had since. Where there is no room for more, the call that would wait longest is refused.
+ * A user's connections take turns in the same way: a call waits for as many calls of each other connection as its own
+ * has had. Where there is no room for more, the call that would wait longest is refused.
  *
  * A call whose reply turns out to be long waits as well, until it is known whether its user floods the bus. Then it is
  * carried out a second time.
@@ -26,18 +26,18 @@
 
 #include "shared/list.h"
 
-/* What one user's calls may take of each period before those that follow are set aside. */
+/* The part of each period that one user's calls may take before later ones are set aside. */
 #define TURNS_PERIOD_NS UINT64_C(50000000)
 #define TURNS_SHARE_NS  UINT64_C(5000000)
-/* The same while the bus is behind with reading earlier replies: what is said to it waits in one queue as well. */
+/* The same while the bus is behind with reading earlier replies: messages to it wait in one queue, too. */
 #define TURNS_SMALL_SHARE_NS UINT64_C(500000)
-/* What was taken beyond the share counts in the periods that follow, up to here. */
+/* Time beyond the share counts in later periods, up to this much. */
 #define TURNS_DEBT_NS_MAX UINT64_C(5000000000)
 
-/* What calls that were set aside may take before others have their turn. */
+/* How long calls that were set aside may take before others have their turn. */
 #define TURNS_RUN_NS UINT64_C(5000000)
 
-/* Set aside of one user; more are refused. */
+/* Calls of one user that are set aside; more are refused. */
 #define TURNS_CALLS_OF_A_FLOOD   512
 #define TURNS_CALLS_PER_USER_MAX 4096
 #define TURNS_BYTES_PER_USER_MAX (16u << 20)
@@ -61,11 +61,11 @@ typedef enum TurnsAnswer {
 void turns_init(Turns *turns);
 void turns_deinit(Turns *turns);
 
-/* Of one connection: which of its user's rounds its last call is in. Zero-initialised is valid. */
+/* The round of its user that a connection's last call is in. Zero-initialised is valid. */
 typedef uint64_t TurnsRound;
 
-/* A call has come. Times are CLOCK_MONOTONIC. A negative errno, or what becomes of it. *ret_refused is another one of
- * the user's, whose reference is the caller's, that gave way to it; or NULL. */
+/* A call has come. Times are CLOCK_MONOTONIC. A negative errno, or a TurnsAnswer. *ret_refused is NULL, or another call
+ * of the user that gave way to this one, with a reference for the caller. */
 int turns_take(Turns *turns,
                uid_t user,
                TurnsRound *round,
@@ -78,7 +78,7 @@ int turns_take(Turns *turns,
  * TURNS_FULL. */
 int turns_hold(Turns *turns, uid_t user, sd_bus_message *call, uint64_t due_ns);
 
-/* The next call that was set aside or held, whose reference is the caller's; NULL: none is there, or due. */
+/* The next call that was set aside or held, with a reference for the caller; NULL: there is none, or none is due. */
 sd_bus_message *turns_next(Turns *turns, uint64_t now_ns, bool *ret_was_held);
 /* When the first one that is held is due; UINT64_MAX: none is. */
 uint64_t turns_held_until(const Turns *turns);

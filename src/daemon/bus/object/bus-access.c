@@ -131,7 +131,7 @@ int access_ask_manage(Client *client,
         if (r < 0)
                 return r;
         if (r > 0)
-                return 0; /* nobody to ask, or too many questions: denied */
+                return 0; /* there is nobody to ask, or there are too many questions: denied */
         list_append(&client->manage_questions, &question->link);
         question = NULL;
         return 1;

@@ -36,13 +36,13 @@ struct BusProducer {
 
         bool is_away; /* of the process before; its program has not come back to its memory yet */
         uint64_t away_until;
-        sd_event_source
-                *end; /* of the program's process, while it is away; NULL: that cannot be seen */
+        sd_event_source *end; /* of its process, while it is away; NULL: it cannot be watched */
 
         void *memory;
         size_t n_memory;
         int memory_fd; /* for the process that comes after this one; -1: nobody keeps anything */
-        /* By which the program will prove to that process that the memory is its own: nobody else is told. */
+        /* The program proves to the next process with this key that the memory is its own. It is given to nobody
+         * else. */
         uint8_t key[BUS_PRODUCER_KEY_BYTES];
         struct {
                 ProducerCallKind kind;

@@ -17,10 +17,10 @@
 #define BUS_OWNER_NAME_MAX 255
 #define BUS_OWNER_AWAIT_NS (UINT64_C(10) * 1000000000)
 
-/* Whose it was in the process before this one: that connection may still be there. */
+/* The owner in the earlier process: that connection may still exist. */
 typedef struct BusOwner {
         char name[BUS_OWNER_NAME_MAX + 1]; /* on the message bus; "": it was on a socket */
-        uint64_t until;                    /* when it is given up; 0: nobody is awaited */
+        uint64_t until;                    /* when to give it up; 0: nobody is awaited */
 } BusOwner;
 
 struct BusSession {
@@ -55,7 +55,7 @@ bool bus_session_is_visible(const BusSession *session, const Client *client);
 /* The path may also be that of one of its buffers. */
 BusSession *bus_session_by_path(Bus *bus, const char *path);
 
-/* Something is to be done for it in this turn of the main loop. */
+/* Marks it: it has work in this turn of the main loop. */
 void bus_session_mark(BusSession *session);
 
 const char *bus_session_stop_reason(const BusSession *session);

@@ -208,7 +208,7 @@ void bus_source_for_each(Bus *bus,
 }
 
 /*
- * What a viewer sees of it
+ * What a viewer sees of a source
  */
 
 static bool producer_is_seen(const BusProducer *producer, const Client *viewer) {
@@ -363,7 +363,7 @@ bool bus_source_has_long_categories(const BusSource *source) {
         return n > SOURCE_SIGNAL_CATEGORIES_BYTES_MAX;
 }
 
-/* Without memory the clients are told less than has changed; the next change tells the rest. */
+/* Without memory, clients do not get every change; the next signal has the rest. */
 void bus_source_note_told(BusSource *source) {
         uid_set_clear(&source->changed);
         uid_set_clear(&source->told);

@@ -78,7 +78,7 @@ void bus_source_for_each(Bus *bus,
                          void (*visit)(BusSource *source, void *userdata),
                          void *userdata);
 
-/* Tells what has changed. */
+/* Signals what has changed. */
 void bus_sources_signal(Bus *bus);
 
 /* How a change looks to the viewer: whether it sees a change, and whether the object existed before and exists now. */

@@ -65,7 +65,7 @@ static int subject_init(PolkitSubject *ret, const AccessPeer *peer, unsigned nee
         return peer_start_time(peer, &ret->start_time);
 }
 
-/* Whose programs are shown is whose connection or process it is: by its number alone that is not known for sure. */
+/* Visibility of programs depends on whose connection or process it is, and a pid alone does not prove that. */
 static bool is_certain(const AccessPeer *peer) {
         return peer->name || peer->connected_at_ns > 0;
 }

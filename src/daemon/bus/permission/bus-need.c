@@ -115,7 +115,7 @@ static PolkitQuestion polkit_question(const NeedQuestion *question) {
         };
 }
 
-/* All details are passed always: a prompt whose text names one that is missing shows the placeholder. */
+/* All details are always passed: a prompt whose text names a missing detail would show the placeholder. */
 static int need_ask_polkit(PolkitQuery **ret,
                            Bus *bus,
                            const NeedQuestion *question,

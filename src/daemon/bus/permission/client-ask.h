@@ -4,7 +4,7 @@
 /*
  * Questions to polkit about what a client calls, rather than about the session that it starts
  *
- * Which action is asked for, and with which details, is said here alone. All return what polkit_ask() does.
+ * Only this file knows which action is asked for, and with which details. All functions return what polkit_ask() does.
  */
 
 #include "bus/permission/bus-polkit.h"

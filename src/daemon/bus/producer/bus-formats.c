@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A question of who may, as that of ListEvents(), then one to the probes, whose answer is passed on. */
+/* First a question to polkit, as for ListEvents(), then one to the probes, whose answer is passed on. */
 
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static void formats_cancel(Request *request) {
         formats_request_free(container_of(request, FormatsRequest, request));
 }
 
-/* Takes the request over. `r` is a negative errno, of *error if that is set. */
+/* Takes the request over. `r` is a negative errno; *error has the details if it is set. */
 static void formats_fail(FormatsRequest *formats, int r, sd_bus_error *error) {
         if (!sd_bus_error_is_set(error))
                 sd_bus_error_set_errno(error, r);
@@ -162,7 +162,7 @@ static int check_names(sd_bus_message *message, sd_bus_error *error) {
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-/* Asks who may, or goes on at once. 0 or a negative errno. */
+/* Asks for the permission, or continues at once. 0 or a negative errno. */
 static int formats_begin(FormatsRequest *formats, sd_bus_error *error) {
         Client *client = formats->request.client;
         int r;

@@ -84,7 +84,7 @@ static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
         return sd_bus_message_append(call, "{sv}", "task-link", "h", fd);
 }
 
-/* Only where somebody keeps the memory: a program must not wait for a service that will know nothing of it. */
+/* Only if the memory is kept: a program must not wait for a service that will not know it. */
 static int append_key(const BusProducer *producer, sd_bus_message *call) {
         int r;
 
@@ -163,7 +163,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         return 0;
 }
 
-/* What one that is away is not told, the core asks again when it returns. */
+/* The core repeats its requests when a producer that is away returns. */
 static bool producer_is_reached(const BusProducer *producer) {
         return !producer->is_away;
 }

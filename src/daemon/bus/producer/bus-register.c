@@ -37,7 +37,8 @@ typedef struct ProducerArguments {
         bool has_namespace;
         uint64_t namespace; /* 0: it does not know */
         int proof_fd;       /* the message's; -1: none */
-        /* Of the memory that it has, and which of its instances write there; the message's. NULL: it has none. */
+        /* The key of the memory that the program has, and the instances that write there; both lie in the message.
+         * NULL: it has none. */
         const void *key, *instances;
         size_t n_key, n_instances; /* bytes */
 } ProducerArguments;
@@ -343,7 +344,7 @@ static int obtain_producer(BusProducer **ret,
         return r;
 }
 
-/* What it has offered again is another source by now. */
+/* A source that was offered again is another object by now. */
 static void withdraw_missing_sources(BusProducer *producer) {
         for (size_t i = producer_n_sources(producer->producer); i > 0; i--) {
                 const char *name = producer_source_name(producer->producer, i - 1);
@@ -355,7 +356,7 @@ static void withdraw_missing_sources(BusProducer *producer) {
         }
 }
 
-/* It goes on where it was, once all that it offers is known. */
+/* It continues where it was, once all its sources are known. */
 static void resume_producer(BusProducer *producer, const ProducerArguments *arguments) {
         withdraw_missing_sources(producer);
         producer_return(producer->producer,

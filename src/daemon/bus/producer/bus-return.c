@@ -30,7 +30,7 @@ static int on_process_ended(sd_event_source *source, int fd, uint32_t events, vo
         return 0;
 }
 
-/* -ESRCH: it has ended. Of a process that cannot be seen the time tells. */
+/* -ESRCH: it has ended. If the process cannot be watched, the deadline decides. */
 static int producer_watch(BusProducer *producer) {
         _cleanup_(fd_closep) int fd = -1;
         const pid_t pid = producer_identity(producer->producer)->pid;
@@ -64,7 +64,7 @@ static int producer_map_again(BusProducer *producer, int fd) {
         return 0;
 }
 
-/* What the process before had asked in the memory is nobody's question now. */
+/* Nobody waits for answers to the earlier process's requests in the memory. */
 static void producer_forget_requests(BusProducer *producer) {
         for (size_t i = 0; i < SMB_REQUESTS; i++)
                 producer->asked[i].kind = PRODUCER_CALL_CLEAR_STATE;
@@ -162,7 +162,8 @@ static int append_instances(const BusProducer *producer, sd_bus_message *call) {
         return r < 0 ? r : sd_bus_message_close_container(call);
 }
 
-/* Sent before the reply to the program's registration, from which it concludes that nobody knows it. */
+/* Sent before the reply to the program's registration: without it the program would conclude from the reply that it is
+ * not known. */
 static int producer_tell(BusProducer *producer) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r;

@@ -76,7 +76,7 @@ static bool call_counts(const ProducerCall *call) {
         return !client_is_private(call->producer->client);
 }
 
-/* The reply is not needed any longer. */
+/* Cancels the wait for the reply. */
 static void call_take_back(ProducerCall *call) {
         if (!call->slot)
                 return;

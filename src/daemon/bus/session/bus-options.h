@@ -43,7 +43,7 @@ void start_options_deinit(StartOptions *options);
 /* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
 int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
 
-/* The config of another method, whose only options are "config" and "config-text": one of them must be given. 0, or
+/* Reads the config of another method, whose only options are "config" and "config-text"; one must be given. 0, or
  * a negative errno with *error set. */
 int config_options_read(Config **ret,
                         const char *method,

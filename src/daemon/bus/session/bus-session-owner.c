@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Attach() and Detach(): whose connection a session ends with, if any; and that one comes back to it
+ * Attach() and Detach(): the connection that a session ends with, if any; and owners that come back
  */
 
 #include <errno.h>
@@ -157,7 +157,7 @@ int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *err
 }
 
 /*
- * Owners of the process before
+ * Owners in the earlier process
  */
 
 void bus_session_await(BusSession *session, const char *name) {

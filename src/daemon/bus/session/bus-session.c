@@ -50,7 +50,7 @@ int bus_session_publish(BusSession *session, Client *owner) {
         return 0;
 }
 
-/* The core is told that the answer is not needed any longer. */
+/* Tells the core that the answer is no longer needed. */
 static void session_waiter_forget(SessionWaiter *waiter) {
         Session *session = waiter->session->owned.session;
 

@@ -44,8 +44,7 @@ struct Service {
         size_t n_sessions, n_producers, n_buffers;
         Numbers session_numbers, producer_numbers, buffer_numbers;
         uint64_t last_own_session, last_own_producer; /* of the service's own user */
-        uint64_t *
-                former_producers; /* ids that an earlier process assigned, and that are in buffers */
+        uint64_t *former_producers; /* ids of an earlier process that are in buffers */
         size_t n_former_producers;
         uint64_t last_flush_id, n_producers_ever,
                 n_sessions_ever; /* of all users; shown to nobody */

@@ -8,7 +8,7 @@
 #include "core/model/session-output.h"
 #include "core/model/session.h"
 
-#define CLEARS_PER_TURN 4 /* at most this part of a ring depends on packets that were overwritten */
+#define CLEARS_PER_TURN 4 /* of a ring: at most a quarter depends on overwritten packets */
 
 /* The time from a request to start over to the first data that follows it: a mark counts only that much later. */
 #define MARK_SLACK_NS (UINT64_C(100) * 1000000)
