@@ -23,7 +23,7 @@
  * Facts
  */
 
-/* Words that are in a file only if the code is. */
+/* Words that are in a file only if that code is in it. */
 static void look_through(HeapFacts *facts, const void *data, size_t n) {
         static const struct {
                 const char *word;

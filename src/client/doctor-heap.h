@@ -10,7 +10,7 @@
 typedef struct HeapFacts {
         char *program; /* its file */
         pid_t pid;     /* 0: it does not run */
-        char *library; /* what would be loaded into it; NULL: it is not installed */
+        char *library; /* the library that would be loaded into it; NULL: it is not installed */
         char *refusal; /* why that cannot be, in a sentence; or NULL */
         bool is_armed; /* it is loaded */
         bool has_sanitizer;

@@ -90,7 +90,7 @@ static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         return 0;
 }
 
-/* By thread; what is on other tracks has no place. */
+/* By thread; slices on other tracks are left out. */
 static bool slice_key(const TraceStore *store, uint32_t row, uint64_t *ret) {
         *ret = export_slice_utid(store, row);
         return *ret != TRACE_NONE;

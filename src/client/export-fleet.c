@@ -49,7 +49,8 @@ typedef struct FleetTable {
 } FleetTable;
 
 /*
- * What a statement makes. The types are told, as they have to be the same in all files, whatever is in them.
+ * The columns that statements return. Their types are written down, as they have to be the same in all files, whatever
+ * the rows are.
  */
 
 /* clang-format off */

@@ -102,7 +102,7 @@ static HeapProgram *program_of(const Reading *reading, uint32_t row) {
         return program;
 }
 
-/* A program has few names of threads. */
+/* Programs have few distinct thread names. */
 static HeapThreadSums *thread_of(HeapProgram *program, const char *name) {
         const HeapThreadSums new = { .name = name };
 

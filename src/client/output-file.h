@@ -39,7 +39,7 @@ int output_file_open(OutputFile *output, const char *path, bool replace);
 /* Whether nothing was written to a file of ours. */
 bool output_file_is_empty(const OutputFile *output);
 
-/* Whether something was. Neither is true of pipes and other people's files. */
+/* Whether something was written to it. Both are false for pipes and for files that are not ours. */
 bool output_file_has_data(const OutputFile *output);
 
 /* Reports why opening failed. */

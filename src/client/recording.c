@@ -59,7 +59,7 @@ typedef struct Recording {
         sd_event_source *command_source, *progress_source;
         sd_event_source *away_source; /* while the service is gone */
         uint64_t away_usec;           /* since then */
-        sd_bus_slot *call;            /* the one that takes us on */
+        sd_bus_slot *call;            /* the one that takes over our session */
         sd_bus_slot *progress_call;
         sd_bus_slot *notes_call;
         sd_bus_slot *stopped_match;

@@ -252,7 +252,7 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         g_array_set_clear_func(list, preset_clear);
         if (n)
                 g_array_append_vals(list, presets, (guint)n);
-        free(presets); /* the array: what is in it has moved */
+        free(presets); /* the array; its elements have moved */
         *ret = g_steal_pointer(&list);
         return STATUS_OK;
 }

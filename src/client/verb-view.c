@@ -15,7 +15,7 @@
 #include "trace/trace-reader.h"
 
 #define UI_SITE "https://ui.perfetto.dev"
-/* The only port of this machine that the Perfetto UI's own policy lets it ask. */
+/* The only local port that the Perfetto UI's content security policy lets it connect to. */
 #define UI_PORT        9001
 #define TIMEOUT_MS     300000
 #define TIMEOUT_MS_MAX 86400000

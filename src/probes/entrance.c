@@ -168,7 +168,7 @@ static int inquiry_read(Inquiry *inquiry, GrantQuestionOptions *ret, sd_bus_erro
 }
 
 static int inquiry_begin(Inquiry *inquiry, GrantQuestionOptions *options) {
-        /* Of nobody, or of root, who has no need of it. */
+        /* The caller is unknown, or is root, who needs no grant. */
         static const GrantOwner root = {};
         const Entrance *entrance = inquiry->peer->entrance;
 
@@ -232,7 +232,7 @@ static int append_formats(sd_bus_message *reply, sd_bus_message *call) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-/* No secret, so nobody is asked: root alone may read the files only because of what is beside them. */
+/* The formats are no secret, so nobody is asked: only root can read them, but for the sake of the files beside them. */
 static int method_read_formats(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;

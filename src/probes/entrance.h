@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Entrance: the socket by which the probes are started, and told for whom they are to record
+ * Entrance: the socket that starts the probes, and on which they learn for whom to record
  *
  * systemd listens on it for us, and lets only the service's user and root connect. Each peer speaks D-Bus, point to
  * point. To connect, and to be answered a Ping(), is to have the probes started.
  *
  *      Authorize(name s, pid u, start_time t, config ay, interactive b)   on /org/desktrace/Probes1
  *
- * says who wants what recorded: a connection on the message bus by its unique name or, if that is empty, a process by
- * its number and when it began (proc(5)); and the serialized TraceConfig. It is answered when polkit has answered, and
+ * says who wants to record what: a connection on the message bus, by its unique name, or if that is empty, a process,
+ * by its number and start time (proc(5)); and the serialized TraceConfig. It is answered when polkit has answered, and
  * adds a grant (grant.h). Requests of root are granted only while root is connected, too.
  *
  *      ReadFormats(events as) -> a(ss)   there, too
  *
- * answers what tracefs says of up to TRACING_FORMATS_MAX of the kernel's events.
+ * returns the text in tracefs of up to TRACING_FORMATS_MAX of the kernel's events.
  *
  * Errors are org.desktrace.Tracing1.Error.NotAuthorized, AuthorizationNeeded, PolkitUnavailable and RootIsSilent; of
  * the config, InvalidArgs; and LimitsExceeded for ENTRANCE_QUESTIONS_MAX and GRANTS_MAX.

@@ -493,7 +493,7 @@ static void put_loss(ReportSentences *sentences, const Answer *answer, size_t ro
         snprintf(number, sizeof(number), "%" PRId64, n ? n->number : 0);
         snprintf(text,
                  sizeof(text),
-                 report_translated(sentences, N_("No: %s (%s). That means: %s.")),
+                 report_translated(sentences, N_("No: %s (%s). This means: %s.")),
                  name ? name->text : "?",
                  number,
                  means ? report_translated(sentences, means->word) : "?");

@@ -317,7 +317,7 @@ put_loss(ReportDrawing *drawing, const Answer *answer, size_t row, unsigned y, c
         snprintf(number, sizeof(number), "%" PRId64, n ? n->number : 0);
         snprintf(sentence,
                  sizeof(sentence),
-                 report_drawing_word(drawing, N_("No: %s (%s). That means: %s.")),
+                 report_drawing_word(drawing, N_("No: %s (%s). This means: %s.")),
                  name && name->text ? name->text : "?",
                  number,
                  means && means->word ? report_drawing_word(drawing, means->word) : "?");

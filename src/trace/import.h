@@ -91,7 +91,7 @@ typedef struct TraceImport {
         ImportMemory *memory_later;
         size_t n_memory_later, n_memory_later_allocated;
         uint64_t page_bytes; /* of the machine; 0: unknown */
-        TraceMap woken;      /* tids of threads of which only those are needed */
+        TraceMap woken;      /* threads of which only the tids are needed */
         bool has_realtime;
         bool ran_out; /* out of memory: the rest is left out */
         const TraceImportOptions *options;

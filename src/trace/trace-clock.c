@@ -39,7 +39,7 @@ struct Clock {
         size_t n_groups, n_groups_allocated;
         unsigned n_steps; /* steps to trace time; STEPS_NONE: there is no way */
         Group *group;     /* the first step, */
-        size_t from, to;  /* and the indexes in it of this clock and the next one */
+        size_t from, to;  /* and the indexes of this clock and the next one in it */
         Clock *next_changed;
 };
 

@@ -18,8 +18,8 @@
 uint32_t trace_frame_name(const TraceStore *store, uint32_t frame);
 uint32_t trace_frame_file(const TraceStore *store, uint32_t frame);
 
-/* The thread that a stack of a heap's is of, as its outermost frame says: a number of a text in the pool. 0: it does
- * not say. */
+/* The thread of a stack in a heap dump, by its outermost frame: the number of a text in the pool. 0: the frame does not
+ * name one. */
 uint32_t trace_stack_thread(const TraceStore *store, uint32_t callsite);
 /* Puts that text there first, for those who read files. */
 uint32_t trace_stack_add_thread(TraceStore *store, uint32_t callsite);

@@ -14,7 +14,7 @@
 
 #include "wire/wire-reader.h"
 
-#define TRACE_SLICE_DEPTH_MAX      512 /* slices in each other; deeper ones are left out */
+#define TRACE_SLICE_DEPTH_MAX      512 /* nested slices; deeper ones are left out */
 #define TRACE_EVENT_CATEGORIES_MAX 16  /* of one event; others are not read */
 #define TRACE_EVENT_FLOWS_MAX      64  /* likewise, of flows that go on, and of flows that end */
 

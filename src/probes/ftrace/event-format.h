@@ -4,11 +4,11 @@
 /*
  * Event format: what a tracepoint's record looks like in the running kernel
  *
- * Made from the text of events/GROUP/NAME/format, without its "print fmt". Fields are listed without the common
- * ones, which are at the same place in each record: u16 id, u8 flags, u8 preemption count, s32 pid.
+ * Made from the text of events/GROUP/NAME/format, without its "print fmt". Fields are listed without the common ones,
+ * which are at the same place in each record: u16 id, u8 flags, u8 preemption count, s32 pid.
  *
- * All of a kernel's events are read before a recording of them starts. libtraceevent takes ten times as long for it,
- * and trusts that the text is the kernel's.
+ * All of a kernel's events are read before a recording of them starts. libtraceevent takes ten times as long for that,
+ * and trusts the text to be the kernel's.
  */
 
 #include <stdbool.h>

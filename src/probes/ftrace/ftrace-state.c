@@ -180,7 +180,7 @@ static int add_tids(InstanceState *state, const FtraceConfig *config, char **ret
         return instance_state_add(state, "tids_to_trace", "set_event_pid", tids);
 }
 
-/* As in the options directory: nothing that could be a path. */
+/* A name as in the options directory, and nothing that could be a path. */
 static bool is_option_name(const char *name) {
         return *name && strlen(name) < 64 &&
                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);

@@ -84,7 +84,7 @@ static bool filters_event_same(FtraceSetup *a, FtraceSetup *b, const char *event
         return (!of_a && !of_b) || (of_a && of_b && streq(of_a->value, of_b->value));
 }
 
-/* Takes away what `other` records under the same conditions. */
+/* Removes events that `other` records under the same conditions. */
 static void leave_to(const Stream *stream, const Stream *other, IdSet *ids) {
         FtraceSetup *setup = stream->setup;
 

@@ -49,7 +49,7 @@ static bool parse_line(JitName *ret, char *line) {
         return ret->n_text > 0;
 }
 
-/* Of two at one place the later one comes first. */
+/* Of two at one place, the later one sorts first. */
 static int compare(const void *a, const void *b) {
         const JitName *one = a, *other = b;
 

@@ -36,8 +36,8 @@ int perf_events_open(PerfEvents *ret,
                      char **ret_error);
 void perf_events_deinit(PerfEvents *events);
 
-/* Where settings are for a user's own programs, the rings are empty until threads have events, which write into the
- * ring of their processor. A descriptor or a negative errno. */
+/* If the settings are for a user's own programs, the rings stay empty until threads get events of their own, which
+ * write into the ring of their processor. A descriptor or a negative errno. */
 int perf_events_open_thread(const PerfEvents *events,
                             size_t ring,
                             const PerfSettings *settings,

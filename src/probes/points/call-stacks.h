@@ -4,10 +4,10 @@
 /*
  * Call stacks: which entry of a function a return belongs to
  *
- * The stack pointer tells: at the return it is where it was at the entry, but for the return address. A function that
- * was left in another way, by an exception or longjmp(), or whose return was lost, is closed when a later event of its
- * thread has a stack that cannot be within it. Memory is fixed; threads beyond the limit take the place of those that
- * have not been seen for longest.
+ * The stack pointer shows that: at the return it is where it was at the entry, except for the return address. A
+ * function that was left in another way, by an exception or longjmp(), or whose return was lost, is closed when a later
+ * event of its thread has a stack that cannot be within it. Memory is fixed; threads beyond the limit take the place of
+ * those that have not been seen for longest.
  */
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #define POINT_PENDING_MAX 256 /* files between two batches */
 #define POINT_USER_BATCHES \
         2 /* for the files of one user other than root: they may contain anything */
-#define POINT_USER_FILES    16 /* of one such user in one batch */
+#define POINT_USER_FILES    16 /* for one such user in one batch */
 #define POINT_USERS_BATCHES 10 /* for all such users together: one person may have very many uids */
 #define POINT_USERS_FILES   128 /* between two batches */
 #define POINT_USERS_SITES   640 /* probes; the rest are for root's files */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Files of which the kernel has one for each device: found by patterns, kept open, looked for again now and then
+ * Files that the kernel has once for each device: found by patterns, kept open, and looked for again now and then
  *
  * A pattern is a path below a root. In a component, "#" stands for a decimal number and "*" for any name, once. Devices
  * come and go: a scan finds what is new and forgets what is gone, and a file whose device has gone reads as NULL.

@@ -4,13 +4,13 @@
 /*
  * Journal entry: one entry of the journal as a perfetto.protos.SystemdJournaldEvent, if it is wanted
  *
- * What that message has no field for has numbers of ours: 1900 message id, 1901 to 1903 file, line and function of the
- * source code, 1904 the system's unit when the entry's is a user's, 1905 invocation id, 1906 cgroup, 1907 boot id,
- * 1908 errno.
+ * Fields that the message lacks have numbers of our own: 1900 message id, 1901 to 1903 file, line and function of the
+ * source code, 1904 the system's unit when the entry's is a user's, 1905 invocation id, 1906 cgroup, 1907 boot id, 1908
+ * errno.
  *
- * Fields come one by one, in any order, as the journal gives them ("NAME=value", any bytes in the value), and are
- * encoded as they come. Whether the entry is wanted is known at its end. A program may log anything: each field is
- * taken once and cut, so an entry has a largest size.
+ * Fields come one by one, in the journal's order ("NAME=value", with any bytes in the value), and are encoded as they
+ * come. Only at the end of an entry is it known whether it is wanted. A program may log anything: each field is taken
+ * once and cut, so an entry has a largest size.
  */
 
 #include <stdbool.h>

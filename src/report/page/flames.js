@@ -55,7 +55,7 @@ class FlameSource {
     return root;
   }
 
-  // What is in use where the picture ends, what of it is new in the picture, or a sum of the whole recording.
+  // The heap at the end of the picture, its growth since the start, or a sum over the whole recording.
   addHeap(root, heap, what, from, to) {
     if (typeof what === "number") {
       for (let i = 0; i < heap.sums.length; i += 4) this.sums.add(heap.sums[i], heap.sums[i + what]);

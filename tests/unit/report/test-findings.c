@@ -164,7 +164,7 @@ START_TEST(test_a_loss_is_told_with_what_it_means) {
         trace_store_count(world.store, "trace_file_damaged", -1, 3);
         page = find(&world, tell);
         ck_assert(says(&page,
-                       "No: trace_file_damaged (3). That means: the rest of the file is missing."));
+                       "No: trace_file_damaged (3). This means: the rest of the file is missing."));
         ck_assert(says(&page, "Asked: losses."));
         ck_assert(!says(&page, "Yes: nothing"));
 }
