@@ -348,6 +348,82 @@ START_TEST(test_a_count_beyond_what_fits_is_told_as_it_is) {
 }
 END_TEST
 
+/*
+ * After another process
+ */
+
+/* The same memory, as the process that comes after this one finds it. */
+static void find_again(Fixture *fixture) {
+        SmbArea next;
+
+        smb_area_find(&next, fixture->memory, fixture->service.n_pages * PAGE, PAGE);
+        fixture->service = next;
+}
+
+START_TEST(test_chunks_that_a_killed_service_was_reading_are_given_back) {
+        Fixture fixture;
+        SmbChunk chunk;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        atomic_store(&fixture.service.control->n_used_pages, 3);
+        atomic_store(&fixture.service.control->sleeping, 1);
+        set_header(&fixture, 8, 1, 1, 1);        /* was being read */
+        set_header(&fixture, 8 + 2044, 0, 0, 0); /* was being freed */
+        set_state(&fixture,
+                  0,
+                  (uint32_t)SMB_LAYOUT_DIV2 << 28 | SMB_CHUNK_BEING_READ |
+                          SMB_CHUNK_BEING_READ << 2);
+        set_header(&fixture, PAGE + 8, 2, 1, 1);
+        set_state(&fixture, 1, (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN);
+        set_header(&fixture, 2 * PAGE + 8, 3, SMB_WRITER_MAX + 1, 1);
+        set_state(&fixture, 2, (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_READ);
+        set_header(&fixture, 3 * PAGE + 8, 4, 1, 1); /* behind those that are used */
+        set_state(&fixture, 3, (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_READ);
+
+        find_again(&fixture);
+        ck_assert_uint_eq(get_state(&fixture, 0),
+                          (uint32_t)SMB_LAYOUT_DIV2 << 28 | SMB_CHUNK_COMPLETE);
+        ck_assert_uint_eq(get_state(&fixture, 1),
+                          (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN);
+        ck_assert_uint_eq(get_state(&fixture, 3),
+                          (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_READ);
+        ck_assert_uint_eq(atomic_load(&fixture.service.control->n_freed), 1);
+        ck_assert_uint_eq(atomic_load(&fixture.service.control->sleeping), 0);
+        ck_assert(smb_take_rescan(&fixture.service));
+        ck_assert_int_eq(smb_take_chunk(&fixture.service, 0, 0, &chunk), 0);
+        ck_assert_uint_eq(chunk.chunk_id, 1);
+        ck_assert_int_eq(smb_take_chunk(&fixture.service, 2, 0, &chunk), SMB_E_INVALID);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_commits_that_a_killed_service_has_passed_are_not_passed_again) {
+        SmbWriter writers[3];
+        SmbCommit commit;
+        Fixture fixture;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        for (unsigned i = 0; i < 3; i++) {
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 6, SMB_FULL_DROP, 0), 0);
+                ck_assert_int_eq(smb_writer_write(&writers[i], "packet", 6), 0);
+                smb_writer_flush(&writers[i]);
+        }
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert_uint_eq(commit.page, 0);
+        find_again(&fixture);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert_uint_eq(commit.page, 1);
+        /* It was killed between the two. */
+        atomic_fetch_sub(&fixture.service.control->head, 1);
+        find_again(&fixture);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert_uint_eq(commit.page, 2);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), SMB_E_EMPTY);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 TEST_MAIN("smb-reader",
           test_layouts_are_perfettos,
           test_only_documented_sizes_are_valid,
@@ -362,4 +438,6 @@ TEST_MAIN("smb-reader",
           test_a_producer_that_keeps_writing_cannot_hold_the_service,
           test_a_retirement_waits_for_the_rescan_that_is_due,
           test_a_chunk_whose_writer_died_is_readable_up_to_the_last_finished_packet,
-          test_a_count_beyond_what_fits_is_told_as_it_is)
+          test_a_count_beyond_what_fits_is_told_as_it_is,
+          test_chunks_that_a_killed_service_was_reading_are_given_back,
+          test_commits_that_a_killed_service_has_passed_are_not_passed_again)

@@ -126,10 +126,33 @@ START_TEST(test_counts_that_cannot_be_are_cut) {
 }
 END_TEST
 
+START_TEST(test_requests_of_a_killed_service_are_pending_for_the_next) {
+        unsigned first, second;
+        Fixture fixture;
+        SmbAsked asked;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        ck_assert_int_eq(smb_ask(&fixture.service, SMB_REQUEST_FLUSH, NULL, 0, &first), 0);
+        ck_assert_int_eq(smb_ask(&fixture.service, SMB_REQUEST_STOP, NULL, 0, &second), 0);
+        ck_assert(smb_take_request(fixture.producer, &asked));
+        smb_answer(fixture.producer, asked.place);
+        smb_area_find(&fixture.service, fixture.memory, 4 * PAGE, PAGE);
+        ck_assert_uint_eq(fixture.service.asked, 1u << first | 1u << second);
+        ck_assert(smb_take_answer(&fixture.service, asked.place));
+        ck_assert(!smb_take_answer(&fixture.service, asked.place ^ first ^ second));
+        ck_assert(smb_take_request(fixture.producer, &asked));
+        smb_answer(fixture.producer, asked.place);
+        ck_assert(smb_take_answer(&fixture.service, asked.place));
+        ck_assert_uint_eq(fixture.service.asked, 0);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 TEST_MAIN("smb-requests",
           test_request_reaches_the_producer_and_its_answer_the_service,
           test_answers_may_come_in_any_order_and_make_room,
           test_too_many_instances_have_no_room,
           test_perfettos_producers_have_no_requests,
           test_answers_to_nothing_are_none,
-          test_counts_that_cannot_be_are_cut)
+          test_counts_that_cannot_be_are_cut,
+          test_requests_of_a_killed_service_are_pending_for_the_next)
