@@ -31,6 +31,12 @@ has_steps() {
 }
 
 is_enabled() { systemctl is-enabled --quiet "$1"; }
+has_bytes() { [ -s "$1" ]; }
+# snapshot_has WHEN: a new snapshot of the flight recorder has slices WHEN
+snapshot_has() {
+        as alice desktrace snapshot -q -f -o /home/alice/snapshot.pftrace &&
+                file_has_slices /home/alice/snapshot.pftrace "$1"
+}
 has_user() { getent passwd "$1"; }
 knows_no_unit() { ! systemctl list-units --all --no-legend --plain "$@" | grep .; }
 upgrade() { dpkg -i $DEBS/next/*.deb; }
@@ -94,6 +100,30 @@ ok 'the service can be restarted' systemctl restart desktraced.service
 ok 'which makes it the new one' is_of_now
 ok 'and a user records with it' record second -p apps -- python3 $EXAMPLE --seconds 0.5
 ok 'what the program did' has_steps second
+
+# An upgrade and a restart, which makes the new version run, during a flight recorder and a recording into a file
+as alice python3 $EXAMPLE --seconds 100 >/dev/null 2>&1 &
+program=$!
+ok 'a flight recorder runs' as alice desktrace record --flight-recorder -p apps
+# On a tmpfs: the root is an overlay here, whose files are not kept.
+as alice desktrace record -t 25 -f -p apps -o /tmp/written.pftrace >/tmp/written 2>&1 &
+written=$!
+ok 'it records' within 30 snapshot_has '> 0'
+ok 'and so does one into a file' within 30 has_bytes /tmp/written.pftrace
+ok 'the packages are upgraded' upgrade
+upgraded_ns=$(boottime)
+ok 'and the service is started again' systemctl restart desktraced.service
+restarted_ns=$(boottime)
+ok 'the flight recorder has what was after that' within 30 snapshot_has ">= $restarted_ns"
+ok 'and what was before' file_has_slices /home/alice/snapshot.pftrace "< $upgraded_ns"
+status=0
+wait $written || status=$?
+ok 'the other one has ended at its time' grep -qx '[06]' <<<"$status"
+ok 'and was told' grep -q 'the recording goes on' /tmp/written
+ok 'its file has what was before' file_has_slices /tmp/written.pftrace "< $upgraded_ns"
+ok 'and after' file_has_slices /tmp/written.pftrace ">= $restarted_ns"
+kill $program
+ok 'the flight recorder is stopped' as alice desktrace stop flight-recorder --discard
 
 # Removal, while it runs
 ok 'the service runs' is_active desktraced.service

@@ -13,7 +13,6 @@ records_since() {
         [ "$now" != "$1" ] && is_active desktrace-probes.service && records_kernel "$now"
 }
 
-boottime() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'; }
 # kills FILE UNIT...: in FILE is when nobody read the kernel's buffers, at least
 kills() {
         local unit old pids=()

@@ -32,15 +32,11 @@ is_another() { [ "$(main_pid desktraced.service)" != "$1" ] && is_active desktra
 has_no_session() { list_sessions | json 'd and sys.exit(1)'; }
 n_stored() { systemctl show -P NFileDescriptorStore desktraced.service; }
 has_stored_more_than() { [ "$(n_stored)" -gt "$1" ]; }
-boottime() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'; }
 # The half of a snapshot's uuid that is its session's.
 uuid() { trace $snapshot 'd["uuid"][16:]'; }
 
-# has_slices WHEN [FILE]: whether the snapshot, or the file, has slices WHEN, as SQL says it
-has_slices() {
-        as alice desktrace query --json=short "${2:-$snapshot}" "SELECT count(*) AS n FROM slice WHERE ts $1" |
-                grep -vqE '"n":0\b'
-}
+# has_slices WHEN [FILE]: whether the snapshot, or the file, has slices WHEN
+has_slices() { file_has_slices "${2:-$snapshot}" "$1"; }
 
 # has_recorded NAME: a snapshot of that session has slices
 has_recorded() {

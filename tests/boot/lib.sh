@@ -106,6 +106,15 @@ is_true() {
         [ "$value" = True ] || { trace "$1" d | cut -c 1-2000; return 1; }
 }
 
+# file_has_slices FILE WHEN: whether a recording of alice's has slices WHEN, as SQL says it
+file_has_slices() {
+        as alice desktrace query --json=short "$1" "SELECT count(*) AS n FROM slice WHERE ts $2" | grep -vqE '"n":0\b'
+}
+
+boottime() {
+        python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'
+}
+
 # start USER OPTIONS...: starts a session with busctl, detached for it ends with busctl otherwise;
 # prints its object. OPTIONS are as busctl wants them, in the words "name signature value…".
 start() {
