@@ -183,7 +183,8 @@ static void floor_init(Floor *floor, const char *const *events, unsigned page_ki
 
         page_kib = page_kib > 0 ? page_kib : FTRACE_SUBBUFFER_KB;
         *floor = (Floor){ .n_page = (size_t)page_kib * 1024 };
-        if (trace_dir_new(&dir, &error) != 0 || instance_new(&floor->instance, dir, &error) != 0)
+        if (trace_dir_new(&dir, &error) != 0 ||
+            instance_new(&floor->instance, dir, NULL, &error) != 0)
                 die(error ?: "no tracefs instance", 0);
         floor_write(floor, "trace_clock", "boot");
         snprintf(file, sizeof(file), "%u", page_kib);

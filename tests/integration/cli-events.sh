@@ -75,7 +75,7 @@ gives "what is no event has no format" '^a\(ss\) 0$' manager_of_system GetEventF
 gives "others have" '^a\(ss\) 1 "sched/sched_switch" "name: sched_switch.nID: ' manager_of_system GetEventFormats as 2 \
         sched/sched_switch sched/../sched/sched_waking
 mapfile -t too_many < <(yes sched/sched_switch | head -n 257)
-fails "but not without end" 'more than one call may ask for, which is 256' manager_of_system GetEventFormats \
+fails "but not without end" 'one call may ask for 256 events' manager_of_system GetEventFormats \
         as 257 "${too_many[@]}"
 ok "the probes go" eventually no_probes
 exits 0 "and are started to read what events are made of" "$switch" nobody list events -l sched/sched_switch
