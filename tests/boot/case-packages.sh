@@ -106,7 +106,7 @@ as alice python3 $EXAMPLE --seconds 100 >/dev/null 2>&1 &
 program=$!
 ok 'a flight recorder runs' as alice desktrace record --flight-recorder -p apps
 # On a tmpfs: the root is an overlay here, whose files are not kept.
-as alice desktrace record -t 25 -f -p apps -o /tmp/written.pftrace >/tmp/written 2>&1 &
+as alice desktrace record -t 10min -f -p apps -o /tmp/written.pftrace >/tmp/written 2>&1 &
 written=$!
 ok 'it records' within 30 snapshot_has '> 0'
 ok 'and so does one into a file' within 30 has_bytes /tmp/written.pftrace
@@ -116,9 +116,11 @@ ok 'and the service is started again' systemctl restart desktraced.service
 restarted_ns=$(boottime)
 ok 'the flight recorder has what was after that' within 30 snapshot_has ">= $restarted_ns"
 ok 'and what was before' file_has_slices /home/alice/snapshot.pftrace "< $upgraded_ns"
+sleep 1
+pkill -INT -u alice -f written.pftrace
 status=0
 wait $written || status=$?
-ok 'the other one has ended at its time' grep -qx '[06]' <<<"$status"
+ok 'the other one is ended' grep -qx '[06]' <<<"$status"
 ok 'and was told' grep -q 'the recording goes on' /tmp/written
 ok 'its file has what was before' file_has_slices /tmp/written.pftrace "< $upgraded_ns"
 ok 'and after' file_has_slices /tmp/written.pftrace ">= $restarted_ns"

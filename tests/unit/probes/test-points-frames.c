@@ -268,6 +268,7 @@ static void begin_writer(void) {
         list = (PacketList)PACKET_LIST_INIT;
         programs = (ProgramTracks){};
         ck_assert_int_eq(program_tracks_init(&programs, &list.sink, "linux.test"), 0);
+        programs.names.are_foreign = false; /* they are this process, in whatever pid namespace */
         ck_assert_int_eq(frame_writer_init(&writer, &programs), 0);
 }
 
