@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "heap/stack-bounds.h"
@@ -127,10 +129,10 @@ static void read_module(WalkModule *module, LoadedFile *file, bool has_unwinder)
         find_build_id(module, file);
 }
 
-static char *path_of(const Walker *walker, const struct dl_find_object *object) {
+static const char *path_of(const Walker *walker, const struct dl_find_object *object) {
         const char *name = object->dlfo_link_map->l_name;
 
-        return strdup(name && *name ? name : walker->program);
+        return name && *name ? name : walker->program;
 }
 
 static WalkModule *add_module(Walker *walker, const struct dl_find_object *object) {
@@ -145,7 +147,7 @@ static WalkModule *add_module(Walker *walker, const struct dl_find_object *objec
                 .start = (uint64_t)(uintptr_t)object->dlfo_map_start,
                 .end = (uint64_t)(uintptr_t)object->dlfo_map_end,
                 .bias = file.bias,
-                .path = path_of(walker, object),
+                .path = strdup(path_of(walker, object)),
         };
         if (!module->path)
                 return NULL;
@@ -179,7 +181,8 @@ static WalkModule *find_module(Walker *walker, uint64_t address) {
 
                 if (module->start == (uint64_t)(uintptr_t)object.dlfo_map_start &&
                     module->link_map == object.dlfo_link_map &&
-                    module->frames == object.dlfo_eh_frame)
+                    module->frames == object.dlfo_eh_frame &&
+                    streq(module->path, path_of(walker, &object)))
                         return module;
         }
         drop_overlapping(walker, &object);
@@ -200,6 +203,18 @@ static const Mapping *find_mapping(const AddressSpace *space, uint64_t address) 
 /*
  * Walks
  */
+
+static atomic_bool is_doubted;
+
+void walkers_doubt(void) {
+        atomic_store(&is_doubted, true);
+}
+
+static void walker_look_again(Walker *walker) {
+        if (atomic_load_explicit(&is_doubted, memory_order_relaxed) &&
+            atomic_exchange(&is_doubted, false))
+                address_space_clear(&walker->space);
+}
 
 int walker_init(Walker *walker) {
         static WalkModule
@@ -273,6 +288,7 @@ size_t walker_run(Walker *walker, SiteFrame *ret, const WalkStart *start, HeapTh
         UnwindStack stack = { .address = start->sp, .bytes = (const void *)(uintptr_t)start->sp };
         bool is_complete;
 
+        walker_look_again(walker);
         if (!walker->unwinder)
                 return walk_caller(walker, ret, start);
         if (start->sp < thread->stack_start || start->sp >= thread->stack_end) {

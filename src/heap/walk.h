@@ -63,6 +63,10 @@ typedef struct Walker {
 /* 0, or a negative errno; allocates. */
 int walker_init(Walker *walker);
 
+/* A library may have been unloaded: what is remembered of addresses is looked up again. For any thread; no lock is
+ * needed. */
+void walkers_doubt(void);
+
 /* Whether stacks have more than one frame on this system. */
 bool walker_has_stacks(void);
 

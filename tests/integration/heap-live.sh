@@ -163,12 +163,14 @@ fi
 cat >pools.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char text[] = "<jemalloc>: Error\n";
 
 int main(int argc, char **argv) {
         (void)argv;
         free(malloc(100000));
+        usleep(500000); /* what it tells when it is recorded is for its life */
         return argc > 9 ? puts(text) : 0;
 }
 END

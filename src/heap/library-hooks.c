@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Library hooks: libraries that the program unloads
+ *
+ * The next one may come to lie at the same place, and the same addresses are other functions then.
+ */
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "heap/walk.h"
+#include "shared/macro.h"
+
+_public_ int dlclose(void *library) {
+        static int (*real_close)(void *);
+        int r;
+
+        if (!real_close) {
+                void *found = dlsym(RTLD_NEXT, "dlclose");
+
+                memcpy(&real_close, &found, sizeof(found));
+        }
+        r = real_close(library);
+        walkers_doubt();
+        return r;
+}
