@@ -29,7 +29,7 @@ int pid_namespace_get(uint64_t *ret) {
 }
 
 bool pid_namespace_is_initial(void) {
-        uint64_t number;
+        uint64_t number = 0;
 
         return pid_namespace_get(&number) < 0 || number == PID_NAMESPACE_INITIAL;
 }

@@ -74,12 +74,13 @@ void session_output_full(Session *session, uint64_t now) {
         service_settle(session->service);
 }
 
-/* Nobody waits for their answers: these carry numbers that are forgotten by then. */
+/* Nobody waits for their answers: these carry numbers that are forgotten by then. Those of a session that is left go
+ * on, in the next process. */
 static void session_end_instances(Session *session) {
         SourceInstance *instance;
 
         list_for_each (instance, &session->instances, session_link) {
-                if (instance_is_live(instance))
+                if (instance_is_live(instance) && !session->is_left)
                         instance_stop(instance);
                 instance_free(instance);
         }

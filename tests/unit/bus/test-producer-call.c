@@ -38,7 +38,7 @@ static void turn(void) {
 /* Runs until the program has registered with that many sources; from then on nobody reads for it. */
 static void register_program(unsigned n_sources) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        char name[16];
+        char name[32];
 
         ck_assert_int_ge(sd_bus_message_new_method_call(w.program,
                                                         &call,

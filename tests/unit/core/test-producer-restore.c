@@ -92,7 +92,10 @@ static void kill_service(uint64_t away_ns) {
                 f.producers[0]->memory = NULL;
                 f.producers[0]->smb = NULL;
         } else {
+                const size_t n_to_stop = peer.n_to_stop;
+
                 session_free(session);
+                ck_assert_uint_eq(peer.n_to_stop, n_to_stop); /* what is left goes on */
                 peer.producer = producer_free(peer.producer);
                 f.has_gone = true;
         }

@@ -41,6 +41,8 @@ uint64_t producer_past_revision(const Producer *producer) {
         const SourceInstance *instance;
 
         list_for_each (instance, &producer->instances, producer_link) {
+                if (!instance_can_be_left(instance)) /* it may be later, when its session is */
+                        continue;
                 revision = hash_add(revision, instance->id);
                 revision = hash_add(revision, instance->state);
         }
