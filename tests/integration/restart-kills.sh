@@ -71,7 +71,7 @@ recording plain
 recording zstd 'compression { zstd { level: 3 } }'
 sed '/write_into_file/d' plain.pbtxt >ring.pbtxt
 echo 'duration_ms: 3600000' >>ring.pbtxt # or it would need polkit
-"$DESKTRACE" record --user -q --detach -n ring -c ring.pbtxt
+"$DESKTRACE" record --user -q --detach -n ring -c ring.pbtxt >/dev/null # its number
 ok 'recordings are kept' eventually is_stored c0 3
 ok "the service is killed $KILLS times, and is there again each time" kill_again "$KILLS"
 "$DESKTRACE" snapshot --user -q -f -o ring.pftrace ring
