@@ -61,7 +61,7 @@ static bool is_believed(pid_t teller, pid_t about) {
 
         list = (PacketList)PACKET_LIST_INIT;
         ck_assert_int_eq(point_writer_init(&writer, &list.sink, &events, 0), 0);
-        writer.programs.names.are_foreign = false; /* they are of this pid namespace, whichever it is */
+        writer.programs.names.are_foreign = false; /* in any pid namespace */
         point_writer_take(&writer, &record);
         ck_assert(packet_list_find(&list, PACKET_TRACK_EVENT, 0, &message));
         for (size_t i = 0; packet_list_find(&list, PACKET_TRACK_DESCRIPTOR, i, &message); i++)
