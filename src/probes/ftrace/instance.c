@@ -14,6 +14,7 @@
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/instance.h"
 #include "shared/fd.h"
+#include "shared/hash.h"
 #include "shared/log.h"
 #include "shared/text.h"
 
@@ -63,14 +64,14 @@ void instances_return(uint64_t until_ns) {
 
 /* Empty for what nobody comes back to. */
 static void tag_format(const InstanceTag *tag, char text[static TAG_BYTES]) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
         text[0] = 0;
         if (returning_until_ns == 0 || !tag || tag->session_id == 0)
                 return;
-        for (const char *at = tag->settings; *at; at++)
-                hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-        snprintf(text, TAG_BYTES, "-%" PRIu64 "-%016" PRIx64, tag->session_id, hash);
+        snprintf(text,
+                 TAG_BYTES,
+                 "-%" PRIu64 "-%016" PRIx64,
+                 tag->session_id,
+                 hash_add_text(HASH_BASIS, tag->settings));
 }
 
 /* From its first character on; NULL: it has none. */
@@ -122,20 +123,26 @@ static void closedirp(DIR **dir) {
                 closedir(*dir);
 }
 
+/* To read the names of all instances. NULL with errno. */
+static DIR *open_entries(int instances_fd) {
+        int fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+        const int error = errno;
+
+        if (!entries)
+                fd_close(fd);
+        errno = error;
+        return entries;
+}
+
 /* Counts the instances of ours, after those of the dead are gone. */
 static int remove_stale_locked(int instances_fd, InstancesLeft left, unsigned *ret_n_alive) {
-        _cleanup_(closedirp) DIR *dir = NULL;
-        int fd, n_removed = 0;
+        _cleanup_(closedirp) DIR *dir = open_entries(instances_fd);
         unsigned n_alive = 0;
+        int n_removed = 0;
 
-        fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        dir = fd < 0 ? NULL : fdopendir(fd);
-        if (!dir) {
-                int error = errno;
-
-                fd_close(fd);
-                return -error;
-        }
+        if (!dir)
+                return -errno;
         for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
                 if (strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
                         continue;
@@ -236,15 +243,11 @@ static int instance_take(Instance *instance, const TraceDir *dir, const char *na
 }
 
 static int instance_find(Instance *instance, const TraceDir *dir, const char *tag) {
-        int fd = openat(instance->instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        _cleanup_(closedirp) DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+        _cleanup_(closedirp) DIR *entries = open_entries(instance->instances_fd);
         int r = INSTANCE_E_NONE;
 
-        if (!entries) {
-                r = -errno;
-                fd_close(fd);
-                return r;
-        }
+        if (!entries)
+                return -errno;
         for (struct dirent *entry = readdir(entries); entry && r == INSTANCE_E_NONE;
              entry = readdir(entries)) {
                 const char *of_entry = find_tag(entry->d_name);
@@ -283,13 +286,10 @@ int instance_adopt(Instance **ret, const TraceDir *dir, const InstanceTag *tag) 
 
 /* Names of instances that are not ours, for the nearest one. */
 static int refuse_no_instance(int instances_fd, const char *name, char **ret_error) {
-        int fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        _cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        _cleanup_(closedirp) DIR *dir = open_entries(instances_fd);
         const char *names[INSTANCES_NAMED_MAX], *nearest;
         size_t n = 0;
 
-        if (!dir)
-                fd_close(fd);
         for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
                 if (n < ARRAY_SIZE(names) && entry->d_name[0] != '.' &&
                     strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
