@@ -21,8 +21,8 @@ typedef struct ExportInlined {
 typedef struct ExportFrames {
         GArray *callsites; /* ExportCallsite, by id */
         GArray *inlined;   /* ExportInlined, by the frame's id */
-        GPtrArray *
-                names; /* of frames, by id; behind them those of functions that others are inlined into */
+        /* Of frames, by id; behind them those of functions that others are inlined into. */
+        GPtrArray *names;
 } ExportFrames;
 
 /* Reads the parts of the trace with threads and stacks. 0, an outcome, or an errno; deinit in any case. */

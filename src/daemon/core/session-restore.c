@@ -228,7 +228,3 @@ void session_keep(Session *session, size_t max_bytes) {
 void session_leave(Session *session) {
         session->is_left = true;
 }
-
-bool session_can_be_left(const Session *session) {
-        return session->options.is_kept && session->cloned_from == 0;
-}

@@ -52,6 +52,3 @@ bool session_awaits_keeping(const Session *session);
 /* Moves them into files; each call copies about this many bytes. Where there is no memory for it the session stays what
  * it was, and waits no longer. */
 void session_keep(Session *session, size_t max_bytes);
-
-/* Whether its buffers lie in files, and it is nobody's connection's. */
-bool session_can_be_left(const Session *session);

@@ -59,7 +59,7 @@ END_TEST
 
 /* All that is in one descriptor; returns how long it is. */
 static size_t describe(uint8_t descriptor[static SOURCE_DESCRIPTOR_BYTES_MAX], size_t n) {
-        char name[16], text[DESCRIPTION_BYTES + 1];
+        char name[24], text[DESCRIPTION_BYTES + 1];
         size_t track_event, category;
         WireWriter writer;
 

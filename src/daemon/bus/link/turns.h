@@ -78,7 +78,8 @@ int turns_take(Turns *turns,
  * TURNS_FULL. */
 int turns_hold(Turns *turns, uid_t user, sd_bus_message *call, uint64_t due_ns);
 
-/* The next call that was set aside or held, with a reference for the caller; NULL: there is none, or none is due. */
+/* The next call that was set aside or held, with a reference for the caller; NULL: no such call waits, or none is
+ * due. */
 sd_bus_message *turns_next(Turns *turns, uint64_t now_ns, bool *ret_was_held);
 /* When the first one that is held is due; UINT64_MAX: none is. */
 uint64_t turns_held_until(const Turns *turns);

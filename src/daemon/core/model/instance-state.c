@@ -58,9 +58,7 @@ void instance_set_suspended(SourceInstance *instance, bool is_suspended) {
 }
 
 bool instance_can_be_left(const SourceInstance *instance) {
-        const Session *session = instance->session;
-
-        return session->options.is_kept && session->cloned_from == 0;
+        return session_can_be_left(instance->session);
 }
 
 void instance_started(SourceInstance *instance) {

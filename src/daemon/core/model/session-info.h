@@ -137,6 +137,9 @@ typedef struct NoteInfo {
 bool session_next_note(const Session *session, const List **at, NoteInfo *ret);
 size_t session_n_notes(const Session *session);
 
+/* Whether another process can take it over: its buffers lie in files, and are its own, unlike a clone's. */
+bool session_can_be_left(const Session *session);
+
 /* Grows whenever the state or something about the sources changes. */
 uint64_t session_n_changes(const Session *session);
 

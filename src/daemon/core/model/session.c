@@ -33,6 +33,10 @@ bool session_is_open(const Session *session) {
         return session->state <= SESSION_STARTED;
 }
 
+bool session_can_be_left(const Session *session) {
+        return session->options.is_kept && session->cloned_from == 0;
+}
+
 /* During session_new() and session_free() the transport knows of the change, and has nothing to look at. */
 void session_changed(Session *session) {
         session->n_changes++;

@@ -25,7 +25,7 @@ typedef struct SourceIndex {
 void source_index_add(SourceIndex *index, const char *name, size_t at);
 void source_index_sort(SourceIndex *index);
 
-/* The first entry of that name: index->n if there is none. */
+/* The first entry of that name; index->n: no entry has it. */
 size_t source_index_first(const SourceIndex *index, const char *name);
 /* Whether the entry exists and has that name. */
 bool source_index_is(const SourceIndex *index, size_t entry, const char *name);
