@@ -185,6 +185,27 @@ START_TEST(test_calls_end_when_a_side_leaves) {
 }
 END_TEST
 
+/* Only the bus could send such messages. A name goes without ending the calls of a connection. */
+START_TEST(test_a_name_neither_calls_nor_is_called) {
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        write_owner(&fixture, "a.b", ":1.3");
+        write_call(&fixture, 7, "a.b", ":1.3", 0); /* the sender is a name */
+        write_owner(&fixture, "a.b", "");
+        write_answer(&fixture, 7, ":1.3", "a.b", NULL);
+        write_owner(&fixture, "c.d", ":1.3");
+        write_owner(&fixture, "x.y", "c.d"); /* the owner is a name */
+        write_call(&fixture, 8, ":1.2", "x.y", 0);
+        write_owner(&fixture, "c.d", "");
+        write_answer(&fixture, 8, ":1.3", ":1.2", NULL);
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "calls"), 2);
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "served"), 0);
+        ck_assert_uint_eq(fixture.recorder.n_calls, 0);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 START_TEST(test_instants_are_signals_and_calls_without_answers) {
         Fixture fixture;
 
@@ -257,6 +278,7 @@ TEST_MAIN("bridges-dbus-recorder",
           test_error_is_told_at_the_end,
           test_only_the_answer_to_a_call_ends_it,
           test_calls_end_when_a_side_leaves,
+          test_a_name_neither_calls_nor_is_called,
           test_instants_are_signals_and_calls_without_answers,
           test_own_messages_are_left_out,
           test_limits_hold,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "port-fixture.h"
@@ -190,6 +191,15 @@ PORT_TEST(test_an_unknown_request_is_said_to_be_one) {
         close(client);
 }
 
+PORT_TEST(test_a_peer_is_sent_nothing_while_its_port_closes) {
+        const int client = bound_client();
+        uint8_t byte;
+
+        ports = ports_free(ports);
+        ck_assert_int_eq(recv(client, &byte, 1, MSG_DONTWAIT), 0);
+        close(client);
+}
+
 TEST_MAIN("port",
           test_binding_lists_the_methods_that_are_there,
           test_another_name_is_not_served,
@@ -201,4 +211,5 @@ TEST_MAIN("port",
           test_a_frame_may_come_in_any_two_pieces,
           test_the_longest_frame_may_come_in_many_pieces,
           test_empty_frames_and_identities_are_passed_over,
-          test_an_unknown_request_is_said_to_be_one)
+          test_an_unknown_request_is_said_to_be_one,
+          test_a_peer_is_sent_nothing_while_its_port_closes)
