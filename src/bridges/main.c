@@ -110,7 +110,7 @@ static void on_busy(void *userdata, bool is_busy) {
         lifetime_set_busy(&program->lifetime, is_busy);
 }
 
-/* Last: who waits for the name then finds everything in place. */
+/* This comes last, so that those who wait for the name find everything in place. */
 static int take_name(Program *program) {
         int r = sd_bus_open_user_with_description(&program->bus, "bridges");
 
@@ -136,7 +136,7 @@ static int take_firefox(Program *program, int fd) {
         return 0;
 }
 
-/* What a command has the other ends of, by the names of our descriptors. */
+/* The descriptors whose other ends a command has, by their names. */
 static const struct {
         const char *name;
         int (*take)(Program *program, int fd);

@@ -19,8 +19,8 @@
 #define SERIAL_HELLO      1
 #define SERIAL_MONITOR    2
 
-/* Each kind by a rule of its own: without rules a monitor is shown all, but only since version 1.9 of the reference
- * implementation; and kinds that will be invented are none of our business. */
+/* One rule for each kind. Without any rule a monitor is shown all messages, but only since version 1.9 of the reference
+ * implementation, and kinds that may be invented later would be of no use here. */
 static const char *const rules[] = {
         "type='method_call'",
         "type='method_return'",
@@ -63,7 +63,7 @@ static void put_field(Message *message, uint8_t code, char type, const char *tex
         message->data[message->n++] = 1;
         message->data[message->n++] = (uint8_t)type;
         message->data[message->n++] = 0;
-        if (type == 'g') { /* one that is shorter than 256 bytes */
+        if (type == 'g') { /* for text shorter than 256 bytes */
                 message->data[message->n++] = (uint8_t)strlen(text);
                 memcpy(message->data + message->n, text, strlen(text) + 1);
                 message->n += strlen(text) + 1;
@@ -149,7 +149,7 @@ static int receive_exactly(int fd, void *data, size_t n) {
         return 0;
 }
 
-/* A line with its end, which must begin with `wanted`. */
+/* Reads a whole line, which must begin with `wanted`. */
 static int receive_line(int fd, const char *wanted, char *error, size_t n_error) {
         char line[LINES_BYTES_MAX];
         size_t n = 0;
@@ -158,7 +158,8 @@ static int receive_line(int fd, const char *wanted, char *error, size_t n_error)
         do {
                 if (n == sizeof(line) - 1)
                         return -EBADMSG;
-                r = receive_exactly(fd, line + n, 1); /* few, and nothing behind it may be taken */
+                r = receive_exactly(
+                        fd, line + n, 1); /* few, and no byte behind the line may be taken */
                 if (r < 0)
                         return r;
         } while (line[n++] != '\n');
@@ -193,7 +194,7 @@ static int authenticate(int fd, char *error, size_t n_error) {
         return r < 0 ? r : send_all(fd, "BEGIN\r\n", strlen("BEGIN\r\n"));
 }
 
-/* Of a message that is no answer only the end counts. */
+/* A message that is too long for an answer is skipped to its end. */
 static int receive_message(int fd, uint8_t data[static MESSAGE_BYTES_MAX], size_t *ret_n) {
         uint8_t rest[MESSAGE_BYTES_MAX];
         uint64_t n_left;

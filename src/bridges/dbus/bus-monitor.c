@@ -35,7 +35,7 @@ static void wake_taker(BusMonitor *monitor) {
         (void)n;
 }
 
-/* Wakes cost tokens, which grow back with time. */
+/* Each wake-up costs a token; tokens grow back with time. */
 typedef struct Pace {
         uint64_t at_ns, tokens_ns;
 } Pace;
@@ -67,7 +67,7 @@ static void tell_taker(BusMonitor *monitor) {
         monitor->reader.has_newcomer = false;
 }
 
-/* For what the last look cost: it began when there were `n_before` messages. */
+/* Charges the last look, before which there were `n_before` messages. */
 static void wait_between_looks(const BusMonitor *monitor, Pace *pace, uint64_t n_before) {
         const uint64_t n_messages = atomic_load(&monitor->reader.n_messages) - n_before;
 
@@ -103,7 +103,7 @@ static void *monitor_run(void *userdata) {
                 end = MONITOR_GONE;
         }
         atomic_store(&monitor->state, end);
-        /* What the connection still holds, the bus would keep. */
+        /* Otherwise the bus keeps what the connection has not read. */
         shutdown(monitor->fd, SHUT_RDWR);
         wake_taker(monitor);
         return NULL;

@@ -4,12 +4,13 @@
 /*
  * Bus monitor: a connection that is shown all messages of a bus, and a thread that reads them
  *
- * What nobody reads, the bus keeps in its memory, which has no limit worth the name on a session bus. So the thread
- * does nothing but read: it waits for nobody, and drops what the ring has no room for. It notes when each message came.
+ * The bus keeps every message that a monitor has not read, and a session bus hardly limits that memory. So the thread
+ * does nothing but read: it waits for nobody, and drops messages that the ring has no room for. It notes when each
+ * message came.
  *
- * To wake up costs more than to read a message. Where there are so many that it would wake up more often than
- * MONITOR_WAKES_PER_S for long, it sleeps a little between two looks, and times are as much less exact. In a storm,
- * when each look brings several messages nevertheless, it sleeps longer.
+ * Waking up costs more than reading a message. When messages would wake the thread more often than
+ * MONITOR_WAKES_PER_S for long, it sleeps a little between two looks, which makes times less exact by as much. In a
+ * storm, when each look brings several messages nevertheless, it sleeps longer.
  *
  * Descriptors that messages carry are never received: the kernel lets go of them when their message is read.
  */
@@ -20,14 +21,14 @@
 #include "bridges/dbus/traffic-reader.h"
 
 #define MONITOR_WAKES_PER_S       500
-#define MONITOR_WAKES_BURST       100 /* that are not delayed, after a quiet time */
-#define MONITOR_STORM_MESSAGES    5   /* in one look: a storm */
+#define MONITOR_WAKES_BURST       100 /* wake-ups without a delay, after a quiet time */
+#define MONITOR_STORM_MESSAGES    5   /* this many messages in one look are a storm */
 #define MONITOR_STORM_WAKES_PER_S 200
 
 typedef enum MonitorState {
         MONITOR_ASKS,   /* to become one */
         MONITOR_READS,  /* it is one */
-        MONITOR_FAILED, /* it never was one, see bus_monitor_error() */
+        MONITOR_FAILED, /* it never became a monitor, see bus_monitor_error() */
         MONITOR_GONE,   /* the connection has ended */
 } MonitorState;
 

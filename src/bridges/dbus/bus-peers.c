@@ -95,7 +95,7 @@ void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner) {
 
         if (!peer)
                 return;
-        list_unlink(&peer->question); /* that was the answer */
+        list_unlink(&peer->question); /* it has been answered */
         free(peer->owner);
         peer->owner = bus_name_is_unique(owner) ? strdup(owner) : NULL;
         if (!peer->owner)

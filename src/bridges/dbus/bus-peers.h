@@ -4,8 +4,8 @@
 /*
  * Bus peers: connections to a bus, whose programs they are, and which names they own
  *
- * A connection has a unique name, which the bus never gives again; the bus itself has one that is not like others. All
- * other names are owned by connections. What is not known of a name has to be asked for: bus_peers_next_question().
+ * A connection has a unique name, which the bus never gives to another; the bus's own name does not look like one. All
+ * other names are owned by connections. Who is behind a name has to be asked: bus_peers_next_question().
  */
 
 #include <stdbool.h>
@@ -24,25 +24,25 @@
 typedef struct BusPeer {
         List bucket;
         List question;             /* bus_peers_next_question() */
-        List calls;                /* its own that are not answered; of the recorder */
-        List served;               /* those of others to it */
+        List calls;                /* of the recorder: its calls that are not answered yet */
+        List served;               /* of the recorder: calls to it that it has not answered yet */
         uint32_t calling, serving; /* lanes in use: bits */
         struct {
-                uint32_t n_cleared;     /* of the track writer, when these were described */
+                uint32_t n_cleared;     /* the track writer's, when these tracks were described */
                 uint64_t calls, served; /* tracks of the first lanes; 0: not known */
         } tracks;  /* of the recorder; cleared once the peer's process is known */
         pid_t pid; /* 0: not known */
         uint64_t process_uuid;
         char process[PROGRAM_NAME_BYTES];
-        char *owner; /* of a name that is not unique; NULL: nobody, or not known */
+        char *owner; /* of a name that is not unique; NULL: no owner, or an unknown one */
         char name[];
 } BusPeer;
 
 typedef struct BusPeers {
         List buckets[BUS_PEER_BUCKETS];
         List questions;
-        /* Those that were asked for last, by the ends of their names; NULL: none. Nearly all messages are between few
-         * peers, and a hash that nobody can foresee takes longer than the rest. */
+        /* The peers that were looked up last, by the ends of their names, or NULL. Nearly all messages are between a
+         * few peers, and a keyed hash takes longer than everything else. */
         BusPeer *recent[BUS_PEERS_RECENT];
         size_t n;
 } BusPeers;
@@ -55,7 +55,7 @@ bool bus_name_is_unique(const char *name);
 
 /* NULL: it is not known. */
 BusPeer *bus_peers_find(BusPeers *peers, const char *name);
-/* Makes one if need be, about which questions are open. NULL: no memory, or BUS_PEERS_MAX are known. */
+/* Makes a new peer if need be, about which the bus will be asked. NULL: no memory, or BUS_PEERS_MAX are known. */
 BusPeer *bus_peers_get(BusPeers *peers, const char *name);
 /* The connection behind any name. NULL: it is not known. */
 BusPeer *bus_peers_resolve(BusPeers *peers, const char *name);

@@ -11,7 +11,7 @@
 
 #define BUS_PATH "/org/freedesktop/DBus"
 
-/* The peer may be gone when the answer comes, so it is known by its name. */
+/* The peer may be gone when the answer comes, so the question holds its name and no pointer. */
 typedef struct Question {
         BusQuestions *questions;
         char name[];
@@ -41,7 +41,7 @@ static void set_process(BusQuestions *questions, BusPeer *peer, pid_t pid) {
         const ProgramName *name = program_name(&questions->names, pid, probe_now_ns());
 
         if (name->pid != pid || !name->process_uuid)
-                return; /* it has ended, and the number may be another's */
+                return; /* the process has ended, and another may have its pid */
         peer->pid = pid;
         peer->process_uuid = name->process_uuid;
         memcpy(peer->process, name->process, sizeof(peer->process));

@@ -4,8 +4,9 @@
 /*
  * Bus questions: whose connections and names those on a bus are
  *
- * The bus answers, on a connection of its own, as a monitor may not ask. Peers that are there at the beginning are
- * listed; about others one asks when they are met. One that leaves before the answer keeps only its number.
+ * The bus is asked on a connection of its own, as a monitor may not send anything. Peers that exist at the
+ * beginning are listed; others are asked about when they are first seen. A peer that leaves before the answer has
+ * only its unique name.
  */
 
 #include "bridges/dbus/bus-recorder.h"
@@ -19,8 +20,8 @@ typedef struct BusQuestions {
 
 /* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int bus_questions_begin(BusQuestions *questions, BusRecorder *recorder, char **ret_error);
-/* Accepts what was never begun. */
+/* Also accepts questions that were never begun. */
 void bus_questions_end(BusQuestions *questions);
 
-/* Reads answers and asks what has to be asked. Whether there may be more. */
+/* Reads answers and sends the questions that are open. Returns whether there may be more. */
 bool bus_questions_poll(BusQuestions *questions);

@@ -13,9 +13,9 @@
 /* A call that waits for its answer. */
 typedef struct BusCall {
         List order;  /* recorder->calls */
-        List bucket; /* by caller and serial */
+        List bucket; /* of recorder->buckets, by caller and serial */
         List of_caller, of_callee;
-        BusPeer *caller, *callee; /* callee NULL: nobody is known */
+        BusPeer *caller, *callee; /* callee is NULL when it is not known */
         uint32_t serial;
         unsigned caller_lane, callee_lane;
 } BusCall;
@@ -71,8 +71,8 @@ lane_track(BusRecorder *recorder, const BusPeer *peer, const char *name, unsigne
         return track_group(recorder->tracks, parent, text);
 }
 
-/* Nearly all calls are on first lanes, whose names need not be put together for each event. What is lost while it is
- * described is described again: so the number is that of before. */
+/* Nearly all calls are on first lanes, whose names need not be put together for each event. The counter is read before
+ * the description: a description that is lost is then written again. */
 static uint64_t
 first_lane_track(BusRecorder *recorder, BusPeer *peer, uint64_t *track, const char *name) {
         if (peer->tracks.n_cleared != recorder->tracks->n_cleared)
@@ -228,7 +228,7 @@ static BusPeer *find_callee(BusRecorder *recorder, const char *name) {
                                         : bus_peers_resolve(&recorder->peers, name);
 }
 
-/* The callee may have no lane left, or not be known: then only the caller shows it. NULL: the caller has none. */
+/* If the callee is not known or has no lane left, only the caller shows the call. NULL: the caller has no lane left. */
 static BusCall *call_new(BusRecorder *recorder, BusPeer *caller, const Traffic *traffic) {
         BusPeer *callee = find_callee(recorder, traffic->fields.destination);
         const unsigned lane = lane_take(&caller->calling);
@@ -261,7 +261,7 @@ static void write_call(BusRecorder *recorder, BusPeer *caller, const Traffic *tr
                 return;
         }
         call = find_call(recorder, caller, traffic->fields.serial);
-        if (call) /* the number was used again, so nobody waits for this reply now */
+        if (call) /* the serial was used again, so the caller no longer waits for this reply */
                 end_call(recorder, call, traffic->at_ns, "");
         if (recorder->n_calls >= BUS_CALLS_MAX)
                 end_call(recorder,
@@ -275,7 +275,7 @@ static void write_call(BusRecorder *recorder, BusPeer *caller, const Traffic *tr
                 write_instant(recorder, caller, "calls without answers", traffic);
 }
 
-/* Calls of before the recording are not known. */
+/* Calls from before the recording are not known. */
 static void write_answer(BusRecorder *recorder, const Traffic *traffic) {
         const BusPeer *caller = bus_peers_find(&recorder->peers, traffic->fields.destination);
         BusCall *call = caller ? find_call(recorder, caller, traffic->fields.reply_serial) : NULL;

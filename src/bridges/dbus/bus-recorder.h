@@ -13,7 +13,7 @@
 #include "bridges/dbus/traffic-ring.h"
 #include "host/track-writer.h"
 
-#define BUS_CALLS_MAX    16384 /* that wait for answers; of more the oldest is given up */
+#define BUS_CALLS_MAX    16384 /* calls that wait for answers; beyond, the oldest is given up */
 #define BUS_CALL_BUCKETS 4096
 #define BUS_LANES_MAX    32 /* of a connection, each way; calls beyond are instants */
 
@@ -24,15 +24,16 @@ typedef struct BusRecorder {
         List buckets[BUS_CALL_BUCKETS];
         size_t n_calls;
         uint64_t n_flows;
-        char own_name[FRAME_NAME_BYTES]; /* whose messages are left out: the bridge's; "": none */
+        char own_name
+                [FRAME_NAME_BYTES]; /* the bridge's own unique name, whose messages are left out; or "" */
 } BusRecorder;
 
 void bus_recorder_init(BusRecorder *recorder, TrackWriter *tracks);
 void bus_recorder_deinit(BusRecorder *recorder);
 
-/* As soon as possible: about whom one has to ask before they leave. */
+/* Call it as soon as possible: notes new peers, which have to be asked about before they leave. */
 void bus_recorder_meet(BusRecorder *recorder, const Traffic *traffic);
-/* In the order of time: writes it. */
+/* Writes a message or a change of owner. Call it in the order of time. */
 void bus_recorder_write(BusRecorder *recorder, const Traffic *traffic);
-/* `n` messages were not seen. */
+/* Writes that `n` messages were lost. */
 void bus_recorder_lost(BusRecorder *recorder, uint64_t at_ns, uint64_t n);

@@ -13,7 +13,7 @@
 
 #define SOURCE_NAME "org.freedesktop.dbus"
 #define PERIOD_NS   (100 * PROBE_NS_PER_MS)
-#define DELAY_NS    (250 * PROBE_NS_PER_MS) /* until the bus has said who its new peers are */
+#define DELAY_NS    (250 * PROBE_NS_PER_MS) /* for the bus to say who its new peers are */
 
 typedef struct Dbus {
         PacketWriter packets;
@@ -62,12 +62,12 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userd
         uint64_t n;
         ssize_t r;
 
-        r = read(fd, &n, sizeof(n)); /* the poll that follows looks */
+        r = read(fd, &n, sizeof(n)); /* the next poll reads the ring */
         (void)r;
         return 0;
 }
 
-/* The monitor first: who comes while the names are listed is in both. */
+/* The monitor comes first, so that peers which arrive while names are listed are not missed. */
 static int dbus_start(void *userdata, char **ret_error) {
         const char *address;
         Dbus *dbus = userdata;
@@ -95,7 +95,7 @@ static int dbus_fd(void *userdata) {
         return manager_bus_fd(&((Dbus *)userdata)->questions.bus);
 }
 
-/* Once: nothing else will come. */
+/* Reported once, as nothing else will come. */
 static void tell_failure(Dbus *dbus, uint64_t now_ns) {
         const TrackArgument argument = { "because", dbus->monitor.error, 0 };
 
@@ -119,7 +119,7 @@ static void tell_losses(Dbus *dbus, uint64_t now_ns) {
         dbus->n_lost = n;
 }
 
-/* What was read before `until_ns`. */
+/* Writes the messages that were read before `until_ns`. */
 static void write_traffic(Dbus *dbus, uint64_t until_ns) {
         Traffic traffic;
 
@@ -150,7 +150,7 @@ static uint64_t dbus_poll(void *userdata, uint64_t now_ns) {
         if (!traffic_ring_is_empty(&dbus->monitor.ring))
                 return probe_next_on_grid(now_ns, PERIOD_NS);
         atomic_store(&dbus->monitor.wants_wake, true);
-        /* What came before it was stored would wake nobody. */
+        /* A message that came before `wants_wake` was stored has woken nobody. */
         return traffic_ring_is_empty(&dbus->monitor.ring) ? PROBE_NEVER : now_ns + PERIOD_NS;
 }
 

@@ -9,7 +9,7 @@
 
 #define BUS_ITSELF "org.freedesktop.DBus"
 
-/* Whose paths say how secrets are called. */
+/* Peers whose object paths contain the names of secrets. */
 static const char *const secret_names[] = {
         "org.freedesktop.Secret", "org.freedesktop.secrets", "org.freedesktop.impl.portal.Secret",
         "org.gnome.keyring",      "org.kde.KWallet",         "org.kde.kwalletd",
@@ -52,7 +52,7 @@ static bool is_secret(const FrameFields *fields) {
                begins_with(fields->path, "/org/freedesktop/secrets");
 }
 
-/* Whose the name is from now on; of new connections the name is their own. */
+/* Reads the new owner of a name; a new connection owns its own name. */
 static void put_owner(TrafficReader *reader, const char *name, const char *owner, uint64_t at_ns) {
         const Traffic traffic = {
                 .kind = TRAFFIC_OWNER,

@@ -4,9 +4,9 @@
 /*
  * Traffic reader: the bytes of a monitor's connection, as messages without bodies
  *
- * Sans-I/O. Of each message the header is read, of which only names stay; the body is passed over, however long it is.
- * There is one exception: the bus's own NameOwnerChanged says in its body whose a name is. Of peers that keep secrets
- * no paths are kept, as these say how secrets are called.
+ * Sans-I/O. Only the names in a message's header are kept; the body is skipped, however long it is. There is one
+ * exception: the body of the bus's own NameOwnerChanged, which names the new owner. Object paths of peers that keep
+ * secrets are dropped, as they contain the names of these secrets.
  */
 
 #include "bridges/dbus/traffic-ring.h"
@@ -19,10 +19,10 @@ typedef struct TrafficReader {
         TrafficRing *ring; /* borrowed */
         uint8_t *buffer;   /* TRAFFIC_BUFFER_BYTES */
         size_t n;          /* that are in it */
-        uint64_t n_skip;   /* of a body that is still to come */
+        uint64_t n_skip;   /* bytes of a body that are still to come */
         uint64_t (*now_ns)(void);
         _Atomic uint64_t n_messages;
-        bool has_newcomer; /* a peer has come that should be asked about at once; for the caller to clear */
+        bool has_newcomer; /* a peer has appeared that should be asked about at once; the caller clears it */
 } TrafficReader;
 
 /* 0 or -ENOMEM. */

@@ -36,7 +36,7 @@ static Record *record_at(const TrafficRing *ring, size_t at) {
         return (Record *)(ring->memory + at % TRAFFIC_RING_BYTES);
 }
 
-/* Room for `n` bytes in one piece; the gap at the end of the memory is filled. NULL when the ring is full. */
+/* Finds room for `n` bytes in one piece, and fills the gap at the end of the memory. NULL when the ring is full. */
 static Record *ring_reserve(TrafficRing *ring, size_t n, size_t *ret_tail) {
         const size_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
         size_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -67,8 +67,7 @@ static bool is_plain(uint64_t bytes) {
         return ((bytes | is_control | (low + EACH_BYTE)) & high) == 0;
 }
 
-/* Names on a bus are ASCII, which the bus sees to. If it did not, viewers could not show them. `n` is a multiple
- * of 8. */
+/* The bus makes sure that names are ASCII. If it did not, viewers could not show them. `n` is a multiple of 8. */
 static void make_plain(char *texts, size_t n) {
         uint64_t bytes;
 
@@ -152,7 +151,7 @@ static void record_read(const Record *record, Traffic *ret) {
         };
 }
 
-/* The record at or behind *at; NULL at the end. A gap comes together with the record behind it. */
+/* Returns the record at *at, skipping a gap there; NULL at the end. */
 static const Record *record_find(const TrafficRing *ring, size_t *at) {
         const Record *record;
 
@@ -193,7 +192,8 @@ void traffic_ring_release(TrafficRing *ring) {
         if (!record)
                 return;
         at += record->n_bytes;
-        if (at - ring->looked <= TRAFFIC_RING_BYTES) /* it was not looked at before */
+        if (at - ring->looked <=
+            TRAFFIC_RING_BYTES) /* it was released without having been looked at */
                 ring->looked = at;
         atomic_store_explicit(&ring->head, at, memory_order_release);
 }

@@ -19,7 +19,7 @@
 #include "shared/dbus-frame.h"
 
 #define TRAFFIC_RING_BYTES     (4u << 20)
-#define TRAFFIC_PATH_BYTES_MAX 512 /* of a path; longer ones are cut */
+#define TRAFFIC_PATH_BYTES_MAX 512 /* longer paths are cut */
 
 typedef enum TrafficKind {
         TRAFFIC_MESSAGE,
@@ -39,17 +39,17 @@ typedef struct TrafficRing {
         _Atomic size_t head; /* what the taker has released; both count up for ever */
         _Atomic size_t tail; /* what was put */
         _Atomic uint64_t n_dropped;
-        size_t looked; /* the taker's: what it has looked at, from head to tail */
+        size_t looked; /* the taker's: how far it has looked, from head to tail */
 } TrafficRing;
 
 /* 0 or -ENOMEM. */
 int traffic_ring_init(TrafficRing *ring);
 void traffic_ring_deinit(TrafficRing *ring);
 
-/* By the thread that reads. False when the ring is full; the message is counted as lost. */
+/* For the thread that reads. False when the ring is full; the message is counted as lost. */
 bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic);
 
-/* By the taker: the next message that it has not looked at yet, and the oldest one that it has not released. False
+/* For the taker: the next message that it has not looked at yet, and the oldest one that it has not released. False
  * when the ring holds no such message. */
 bool traffic_ring_look(TrafficRing *ring, Traffic *ret);
 bool traffic_ring_first(TrafficRing *ring, Traffic *ret);

@@ -22,7 +22,7 @@ typedef struct Firefox {
         TrackWriter tracks;
         ProgramNames names;
         PidSet older;     /* processes that ran before */
-        uint64_t look_ns; /* for `names`: each look is so much later that they are read again */
+        uint64_t look_ns; /* for `names`: makes each look late enough for names to be read again */
         int64_t since_ns;
 } Firefox;
 
@@ -71,7 +71,7 @@ static int firefox_setup(void **ret, const ProbeSetup *setup, char **ret_error) 
         return 0;
 }
 
-/* Calls `process` for each that runs. */
+/* Calls `process` for each running process. */
 static void foreach_process(Firefox *firefox, void (*process)(Firefox *firefox, pid_t pid)) {
         DIR *directory = opendir("/proc");
         struct dirent *entry;
@@ -88,15 +88,15 @@ static void foreach_process(Firefox *firefox, void (*process)(Firefox *firefox, 
         closedir(directory);
 }
 
-/* The command was started after us, but perhaps before this. */
+/* The command was started after these bridges, but perhaps before this moment. */
 static void pass_over(Firefox *firefox, pid_t pid) {
         if (pid < getpid())
                 pid_set_add(&firefox->older, pid);
         pid_set_clear_fresh(&firefox->older);
 }
 
-/* When a browser tells what it did it has ended, and with it all that says which process was which. What a process is
- * called changes, from when it is made until it runs its own program. */
+/* By the time a browser's profile is read the browser has ended, and nothing is left to say which process was which. A
+ * process's name changes between its fork() and the start of its own program. */
 static void remember(Firefox *firefox, pid_t pid) {
         if (!pid_set_has(&firefox->older, pid))
                 (void)program_name(&firefox->names, pid, firefox->look_ns);
@@ -129,7 +129,7 @@ static void tell(Firefox *firefox, int64_t now_ns, const char *what, uint64_t n)
                       n > 0);
 }
 
-/* From its beginning, as recordings that are copied have several ends. */
+/* Reads from the beginning, as recordings that are copied have several ends. */
 static FILE *open_profile(void) {
         _cleanup_(fd_closep) int fd = -1;
         FILE *file;

@@ -4,9 +4,9 @@
 /*
  * Firefox probe: data source org.mozilla.firefox
  *
- * A Firefox that is started for a recording runs its own profiler without samples, and when it ends, writes what its
- * threads have marked into a file that it has inherited from who records. The file is read when the recording is
- * stopped, which is later.
+ * A Firefox that is started for a recording runs its own profiler without samples. When it ends, it writes its
+ * threads' markers into a file that it has inherited from the recording client. The file is read when the recording
+ * is stopped, which is later.
  */
 
 #include "host/probe.h"

@@ -11,11 +11,11 @@
 #include "shared/utf8.h"
 
 #define NS_PER_MS   1e6
-#define NS_MAX      9e18 /* times beyond are nonsense */
+#define NS_MAX      9e18 /* later times are nonsense */
 #define COLUMNS_MAX 16
 #define OWN_MARKER  "UserTiming"
 
-/* What is known of one process: those below it have their own. */
+/* One process of the profile; its child processes have structures of their own. */
 typedef struct Process {
         char categories[GECKO_CATEGORIES_MAX][GECKO_NAME_BYTES];
         size_t n_categories;
@@ -40,7 +40,8 @@ typedef struct Reader {
         unsigned n_processes;
 } Reader;
 
-/* A member of an object, and what reads it: from its first token, which was read, to its end. */
+/* A member of an object, and the function that reads it: its first token has been read, and it reads to the member's
+ * end. */
 typedef struct Member {
         const char *name;
         void (*read)(Reader *reader, void *into, JsonToken token);
@@ -55,7 +56,7 @@ static const Member *find_member(const Member *members, const char *name) {
         return NULL;
 }
 
-/* Passes over what is no object. */
+/* Skips a value that is no object. */
 static void read_object(Reader *reader, JsonToken token, const Member *members, void *into) {
         if (token != JSON_OBJECT) {
                 json_skip(&reader->json, token);
@@ -72,7 +73,7 @@ static void read_object(Reader *reader, JsonToken token, const Member *members, 
         }
 }
 
-/* Passes over what is no array. `index` counts its elements. */
+/* Skips a value that is no array. `index` counts the elements. */
 static void read_array(Reader *reader,
                        JsonToken token,
                        void (*read)(Reader *reader, size_t index, JsonToken token)) {
@@ -193,7 +194,7 @@ static void read_data(Reader *reader, void *into, JsonToken token) {
         read_object(reader, token, members, into);
 }
 
-/* Which column is which, the profile says itself. */
+/* The profile says itself which column is which. */
 static const Member columns[] = {
         { "name", read_number, offsetof(Fields, name) },
         { "startTime", read_number, offsetof(Fields, begin_ms) },
@@ -321,7 +322,7 @@ static void texts_clear(GeckoTexts *texts) {
         bytes_clear(&texts->places);
 }
 
-/* The memory of one serves the next. */
+/* The next thread uses the same memory. */
 static void begin_thread(Reader *reader) {
         GeckoThread *thread = &reader->thread;
 
@@ -348,7 +349,7 @@ static void read_thread(Reader *reader, size_t index, JsonToken token) {
 
         begin_thread(reader);
         read_object(reader, token, members, &reader->thread);
-        /* One that ends in the middle has no names. */
+        /* A thread whose text ends in the middle has no names. */
         if (!reader->json.has_ended && reader->thread.pid > 0)
                 reader->reading->thread(reader->reading->userdata, &reader->thread);
 }
@@ -398,7 +399,7 @@ static void read_processes(Reader *reader, void *into, JsonToken token) {
         read_array(reader, token, read_process);
 }
 
-/* How deep processes are in each other, the depth of the text bounds. */
+/* The limit for the depth of the text also bounds how deep processes are nested. */
 static void read_process(Reader *reader, size_t index, JsonToken token) {
         static const Member members[] = {
                 { "meta", read_meta, 0 },

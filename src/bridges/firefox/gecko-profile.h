@@ -4,9 +4,9 @@
 /*
  * Gecko profile: the markers of all threads of a browser, as its profiler writes them when it ends
  *
- * Of what a profile has (samples, libraries, pages, addresses) only markers are kept: what they are called, when they
- * began and ended, and of what kind they are. Of what else is said about one only the name counts that a page has given
- * to its own (performance.measure()). Addresses of pages are in names of markers; of these only the host stays.
+ * A profile has samples, libraries, pages and addresses, but only its markers are kept: their names, kinds, beginnings
+ * and ends. Of a marker's other data only the name is kept that a page has given to its own (performance.measure()). If
+ * a marker's name contains a page's address, only the host stays.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "shared/bytes.h"
 
-#define GECKO_MARKERS_MAX    (1u << 18) /* of one thread; further ones are counted */
+#define GECKO_MARKERS_MAX    (1u << 18) /* of one thread; markers beyond are counted */
 #define GECKO_TEXTS_MAX      (1u << 18) /* likewise */
 #define GECKO_TEXT_BYTES_MAX 128        /* a longer one is cut */
 #define GECKO_CATEGORIES_MAX 64
@@ -35,7 +35,7 @@ typedef enum GeckoPhase {
 typedef struct GeckoMarker {
         int64_t begin_ns, end_ns; /* by the profile's clock, CLOCK_MONOTONIC */
         uint32_t name;            /* of the thread's texts */
-        uint32_t own;             /* what a page calls it: of its own ones; or GECKO_NO_TEXT */
+        uint32_t own; /* the name that a page gave to its own marker, or GECKO_NO_TEXT */
         uint8_t phase, category;
 } GeckoMarker;
 
@@ -57,7 +57,8 @@ typedef struct GeckoThread {
         size_t n_categories;
 } GeckoThread;
 
-/* `time_of_day_ns` is what the time of day is ahead of CLOCK_MONOTONIC, for profiles that have only that. */
+/* `time_of_day_ns` is how far the time of day is ahead of CLOCK_MONOTONIC, for profiles that have only the time of
+ * day. */
 typedef struct GeckoReading {
         FILE *file;
         int64_t time_of_day_ns;
@@ -66,9 +67,9 @@ typedef struct GeckoReading {
         void *userdata;
 } GeckoReading;
 
-/* Reads as much as there is: what follows a mistake is not there. False: not to the end. */
+/* Reads until the end or the first mistake. False: there was a mistake. */
 bool gecko_profile_read(const GeckoReading *reading);
 
-/* What viewers show of it: the page's own name, or the marker's. "" if there is none. */
+/* The name that viewers show: the page's own, or else the marker's. "" if there is none. */
 const char *gecko_marker_name(const GeckoThread *thread, const GeckoMarker *marker);
 const char *gecko_marker_category(const GeckoThread *thread, const GeckoMarker *marker);

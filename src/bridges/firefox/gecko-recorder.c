@@ -37,7 +37,7 @@ static bool is_sensible(const GeckoRecorder *recorder, const GeckoMarker *marker
                marker->end_ns <= recorder->now_ns + CLOCK_SLACK_NS;
 }
 
-/* Beginnings and ends that come apart: the last one of that name that is open. */
+/* For beginnings and ends that are separate markers: the last open slice of that name. */
 typedef struct OpenSlices {
         size_t slices[GECKO_OPEN_MAX];
         size_t n;
@@ -76,7 +76,7 @@ static void take_marker(GeckoRecorder *recorder, OpenSlices *open, const GeckoMa
         recorder->n_slices++;
 }
 
-/* What has not ended when the browser does is an instant; so is one that ends before it begins. */
+/* A marker that has no end when the browser ends becomes an instant, and so does one that ends before it begins. */
 static void finish_slices(GeckoRecorder *recorder) {
         for (size_t i = 0; i < recorder->n_slices; i++) {
                 GeckoSlice *slice = &recorder->slices[i];
@@ -85,7 +85,7 @@ static void finish_slices(GeckoRecorder *recorder) {
         }
 }
 
-/* By time; of those that begin together the outer one comes first. */
+/* Sorted by time; of markers that begin together the outer one comes first. */
 static int compare_slices(const void *left, const void *right) {
         const GeckoSlice *a = left, *b = right;
 
@@ -160,7 +160,7 @@ static void write_event(const Writing *writing,
         (void)track_event(writing->recorder->tracks, &event);
 }
 
-/* Ends what is open in the lane and ends until then. */
+/* Writes the ends of the lane's open slices that end by then. */
 static void end_slices(Writing *writing, size_t index, int64_t until_ns) {
         Lane *lane = &writing->lanes[index];
 
@@ -168,7 +168,7 @@ static void end_slices(Writing *writing, size_t index, int64_t until_ns) {
                 write_event(writing, index, TRACK_EVENT_END, lane->ends_ns[lane->n - 1], NULL);
 }
 
-/* Whether it is inside of all that are open when it begins. */
+/* Whether the marker lies inside all slices that are open when it begins. */
 static bool lane_has_room(const Lane *lane, int64_t end_ns) {
         return lane->n == 0 || (lane->n < GECKO_NESTED && end_ns <= lane->ends_ns[lane->n - 1]);
 }

@@ -5,8 +5,8 @@
  * Gecko recorder: the markers of a browser's thread as slices and instants
  *
  * Below the thread's process there is a group of tracks for each of its threads. Markers of one thread may cross each
- * other, as loads from the network do; slices of one track may not. So each goes to the first track in which it is
- * inside of all that are open; what fits nowhere is an instant.
+ * other, as loads from the network do; slices of one track may not. So each marker goes to the first track in which
+ * it lies inside all open slices; a marker that fits nowhere is an instant.
  */
 
 #include "bridges/firefox/gecko-profile.h"
@@ -26,9 +26,9 @@ typedef struct GeckoRecorder {
         TrackWriter *tracks; /* borrowed, as names are */
         ProgramNames *names; /* of processes that have run meanwhile */
         uint64_t look_ns;    /* when they were read last */
-        int64_t since_ns;    /* what is older is nonsense: the browser was started later */
-        int64_t now_ns;      /* likewise what is to come */
-        uint64_t n_lost;     /* markers that there was no room for */
+        int64_t since_ns;    /* anything older is nonsense: the browser was started later */
+        int64_t now_ns;      /* and so is anything later than this */
+        uint64_t n_lost;     /* markers that did not fit */
         uint64_t n_threads;  /* that had any */
         GeckoSlice *slices;  /* of one thread */
         size_t n_slices, n_allocated;

@@ -53,7 +53,7 @@ static void put_code(JsonStream *stream, unsigned code) {
         put(stream, bytes, n_more + 1);
 }
 
-/* The four digits behind \u; negative: they are none. */
+/* Returns the value of the four digits behind \u, or a negative number. */
 static long read_code(JsonStream *stream) {
         char digits[5] = "";
 
@@ -71,7 +71,7 @@ static bool is_between(long code, long first, long last) {
         return code >= first && code <= last;
 }
 
-/* Halves of a pair that have lost each other are no characters, and neither is what ends a text. */
+/* Half of a surrogate pair is no character, and neither is NUL, which would end the text. */
 static bool read_escaped_code(JsonStream *stream) {
         long code = read_code(stream), low;
 
@@ -126,7 +126,7 @@ static bool read_text(JsonStream *stream) {
  * Numbers and words
  */
 
-/* What is of numbers and words, and what is neither, which ends both. */
+/* The characters of numbers and words; any other character ends them. */
 static bool is_of_word(int c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                c == '-' || c == '+' || c == '.';
@@ -179,7 +179,7 @@ static int skip_blanks(JsonStream *stream) {
         return c;
 }
 
-/* Behind a value in an object there is a name. */
+/* In an object, a name follows a value. */
 static void after_value(JsonStream *stream) {
         stream->expects_name = stream->depth > 0 && stream->is_object[stream->depth - 1];
 }

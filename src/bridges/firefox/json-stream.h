@@ -4,9 +4,9 @@
 /*
  * JSON stream: one token of a JSON text after another, read as it is needed
  *
- * Profiles of browsers have hundreds of megabytes, of which little is wanted, so no tree is made of them. What wrote
- * the text may be anybody: depth, texts and the whole are bounded. Commas and colons are taken for blanks, as a reader
- * who knows what to look for needs them no more than these.
+ * Browsers' profiles have hundreds of megabytes, of which little is needed, so no tree is built. Anybody may have
+ * written the text, so its depth, its strings and its size are bounded. Commas and colons count as blanks: a reader
+ * that knows what to expect does not need them.
  */
 
 #include <stdbool.h>
@@ -15,11 +15,11 @@
 #include <stdio.h>
 
 #define JSON_DEPTH_MAX      64
-#define JSON_TEXT_BYTES_MAX 1024 /* what is longer is cut */
+#define JSON_TEXT_BYTES_MAX 1024 /* longer strings are cut */
 #define JSON_BYTES_MAX      (UINT64_C(256) << 20)
 
 typedef enum JsonToken {
-        JSON_END, /* of the text, or what follows is no JSON */
+        JSON_END, /* the end of the text, or what follows is no JSON */
         JSON_OBJECT,
         JSON_OBJECT_END,
         JSON_ARRAY,
@@ -38,7 +38,7 @@ typedef struct JsonStream {
         bool is_object[JSON_DEPTH_MAX];
         bool expects_name;
         /* Of the last token: */
-        char text[JSON_TEXT_BYTES_MAX + 1]; /* valid UTF-8 but for where it was cut */
+        char text[JSON_TEXT_BYTES_MAX + 1]; /* valid UTF-8, except where it was cut */
         size_t n_text;
         double number;
 } JsonStream;

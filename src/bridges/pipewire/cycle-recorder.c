@@ -6,8 +6,8 @@
 
 #define CATEGORY        "pipewire"
 #define TRACK_BYTES_MAX (PROFILE_NAME_BYTES + 32)
-#define AGE_MAX_NS      INT64_C(10000000000) /* what began longer ago is nonsense */
-#define SLACK_NS        INT64_C(1000000000)  /* and what is to come later than this */
+#define AGE_MAX_NS      INT64_C(10000000000) /* an earlier beginning is nonsense */
+#define SLACK_NS        INT64_C(1000000000)  /* and so is one further in the future */
 #define NS_PER_US       1000
 #define LOAD_MAX        100.0 /* more than a hundred times what there is would be nonsense */
 
@@ -41,7 +41,7 @@ static uint64_t process_track(CycleRecorder *recorder, const ProfileNode *node, 
                        : 0;
 }
 
-/* Names are whatever programs say, and several may say the same. */
+/* Programs choose these names, and several may choose the same one. */
 static uint64_t node_track(CycleRecorder *recorder, const ProfileNode *node, int64_t now_ns) {
         const uint64_t process = process_track(recorder, node, now_ns);
         char text[TRACK_BYTES_MAX];
@@ -76,7 +76,7 @@ static bool is_sensible(int64_t at_ns, int64_t now_ns) {
         return at_ns > 0 && at_ns >= now_ns - AGE_MAX_NS && at_ns <= now_ns + SLACK_NS;
 }
 
-/* Whether the node was signalled in this cycle; what it did not come to has the time of a cycle before. */
+/* Whether the node was signalled in this cycle. Steps that it did not reach have the time of an earlier cycle. */
 static bool node_is_new(const CycleRecorder *recorder, const ProfileNode *node, int64_t now_ns) {
         const NodeObject *object = node_table_get(&recorder->nodes, node->id);
 
@@ -176,7 +176,7 @@ static void describe(CycleText *ret, const ProfileCycle *cycle, int64_t end_ns) 
                 add_number(ret, "slack_us", (cycle->next_ns - end_ns) / NS_PER_US);
 }
 
-/* When the last of its nodes had finished. */
+/* The time at which the cycle's last node finished. */
 static int64_t cycle_end(const CycleRecorder *recorder, int64_t now_ns) {
         const ProfileCycle *cycle = &recorder->cycle;
         int64_t end_ns = MAX(cycle->driver.signal_ns, cycle->driver.finish_ns);
@@ -187,7 +187,8 @@ static int64_t cycle_end(const CycleRecorder *recorder, int64_t now_ns) {
         return end_ns;
 }
 
-/* Numbers of the arrows to those that follow; 0 where none leads. Returns how many there are. */
+/* Stores the numbers of the arrows to the nodes that follow, 0 for a node without one. Returns how many arrows there
+ * are. */
 static size_t number_arrows(CycleRecorder *recorder,
                             uint64_t of[static PROFILE_FOLLOWERS_MAX],
                             uint64_t all[static CYCLE_ARROWS_MAX],
@@ -248,7 +249,7 @@ static void write_number(CycleRecorder *recorder,
         track_instant(recorder->tracks, track, (uint64_t)at_ns, name, &argument, 1);
 }
 
-/* Cycles have numbers, of each driver's own or of all of them together. */
+/* Cycles are numbered for each driver, or for all drivers together. */
 static uint64_t count_lost(const CycleRecorder *recorder, const NodeObject *driver) {
         const uint64_t n_seen = recorder->n_cycles - driver->written.n_before;
         int64_t n;

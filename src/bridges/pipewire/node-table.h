@@ -4,10 +4,10 @@
 /*
  * Node table: whose processes PipeWire's nodes are in
  *
- * Sans-I/O. PipeWire says of each of its objects what it is when it appears. A node names the client that asked for it,
- * which is where it runs unless PipeWire made it: for a device, or by its own factory of adapters. What a program's
- * node says of its factory is the number of one in that program; these are lower than that factory's, which is made
- * late. Numbers are small, and used again.
+ * Sans-I/O. PipeWire describes each of its objects when the object appears. A node names the client that asked for it
+ * and runs in that client, unless PipeWire made the node: for a device, or with its own factory of adapters. The
+ * factory that a program's node names is one inside that program; its number is lower than that of PipeWire's factory,
+ * which is made late. Numbers are small, and used again.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define NODE_TABLE_MAX  4096 /* numbers of objects that are known; of higher ones nothing is */
+#define NODE_TABLE_MAX  4096 /* objects with higher numbers are not known */
 #define NODE_ID_UNKNOWN UINT32_MAX
 
 typedef enum NodeKind {
@@ -36,7 +36,7 @@ typedef struct NodeObject {
                 int64_t number; /* of the last cycle, and how many there were of all drivers by then */
                 uint64_t n_before;
                 int32_t n_xruns;
-                bool has_cycles; /* else the last three mean nothing */
+                bool has_cycles; /* otherwise the last three fields mean nothing */
         } written;               /* of the recorder */
 } NodeObject;
 
@@ -48,12 +48,12 @@ typedef struct NodeTable {
 int node_table_init(NodeTable *table);
 void node_table_deinit(NodeTable *table);
 
-/* An object that has appeared, or one that is gone: NODE_NONE. Nothing but its kind is known yet. NULL: its number is
- * too high. */
+/* Notes that an object of this kind has appeared, or with NODE_NONE that it is gone. The rest is still unknown. NULL:
+ * its number is too high. */
 NodeObject *node_table_set(NodeTable *table, uint32_t id, NodeKind kind);
 /* NULL: its number is too high. */
 NodeObject *node_table_get(const NodeTable *table, uint32_t id);
 void node_table_clear(NodeTable *table);
 
-/* In which process a node runs; 0: in PipeWire's own, or it is not known. */
+/* The process in which a node runs; 0: PipeWire's own, or an unknown one. */
 pid_t node_table_pid(const NodeTable *table, uint32_t id);

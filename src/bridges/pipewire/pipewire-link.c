@@ -25,7 +25,7 @@ struct PipewireLink {
         struct pw_loop *loop;
         struct pw_context *context;
         struct pw_core *core;         /* NULL: not connected */
-        struct pw_registry *registry; /* these three end with it */
+        struct pw_registry *registry; /* these three go away with it */
         struct pw_proxy *profiler;    /* NULL: not found */
         struct spa_hook core_hook, registry_hook, profiler_hook;
         int asked; /* the number of the sync request whose answer follows everything that exists */
@@ -40,7 +40,7 @@ bool pipewire_link_is_built(void) {
 }
 
 /*
- * What it says
+ * What PipeWire tells
  */
 
 static void on_profile(void *data, const struct spa_pod *pod) {
@@ -133,7 +133,7 @@ static void on_done(void *data, uint32_t id, int number) {
                 link->state = PIPEWIRE_NO_PROFILER;
 }
 
-/* The connection is not taken down here, within its own call. */
+/* The connection is not closed here, as it is the one that calls. */
 static void on_error(void *data, uint32_t id, int number, int error, const char *message) {
         if (id == PW_ID_CORE && error == -EPIPE)
                 ((PipewireLink *)data)->state = PIPEWIRE_CLOSED;
@@ -210,7 +210,7 @@ PipewireLink *pipewire_link_free(PipewireLink *link) {
 }
 DEFINE_CLEANUP(PipewireLink *, pipewire_link_free)
 
-/* What it has to say about itself is for its own users. */
+/* libpipewire's own log is for its own users. */
 static void init_library(void) {
         static bool is_done;
 
@@ -221,7 +221,7 @@ static void init_library(void) {
         is_done = true;
 }
 
-/* Only the modules that are needed, and none of what the user's configuration names. */
+/* Loads only the modules that are needed, and none that the user's configuration names. */
 static int make_context(PipewireLink *link) {
         link->context =
                 pw_context_new(link->loop, pw_properties_new(PW_KEY_CONFIG_NAME, "null", NULL), 0);

@@ -4,8 +4,8 @@
 /*
  * PipeWire link: a connection to the PipeWire of the session, with libpipewire
  *
- * Listens to the profiler, and enters objects into a node table. Nothing here waits: the connection lives in a loop of
- * its own, which turns when it is told to. A build without the library has all of this, and no connection.
+ * Listens to the profiler, and enters objects into a node table. Nothing here waits: the connection has a loop of its
+ * own, which runs when it is told to. A build without the library has the same functions, and no connection.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 typedef enum PipewireState {
         PIPEWIRE_CLOSED,      /* never opened, refused or ended */
-        PIPEWIRE_ASKED,       /* it has not said what there is */
+        PIPEWIRE_ASKED,       /* it has not listed its objects yet */
         PIPEWIRE_NO_PROFILER, /* it was started without that module */
         PIPEWIRE_LISTENING,
 } PipewireState;
@@ -34,11 +34,11 @@ int pipewire_link_new(PipewireLink **ret,
                       void *userdata);
 PipewireLink *pipewire_link_free(PipewireLink *link);
 
-/* Also once more, after it was closed. 0 or a negative errno. */
+/* May be called again after the link was closed. 0 or a negative errno. */
 int pipewire_link_open(PipewireLink *link);
 PipewireState pipewire_link_state(const PipewireLink *link);
 
-/* Readable when it should turn. */
+/* The descriptor is readable when the loop should run. */
 int pipewire_link_fd(const PipewireLink *link);
-/* Deals with what has come. */
+/* Handles what has arrived. */
 void pipewire_link_turn(PipewireLink *link);

@@ -14,12 +14,12 @@
 
 #define SOURCE_NAME        "org.pipewire.profiler"
 #define CLOCK_ID_MONOTONIC 3
-#define PERIOD_NS          (1000 * PROBE_NS_PER_MS) /* of looking whether there is a PipeWire again */
+#define PERIOD_NS          (1000 * PROBE_NS_PER_MS) /* for another look for a PipeWire */
 #define STOPPING_NS        (100 * PROBE_NS_PER_MS)
-/* PipeWire keeps what its cycles were for a second before it tells. */
+/* PipeWire reports its cycles a second late. */
 #define TAIL_NS INT64_C(1500000000)
 #define QUIET_NS \
-        INT64_C(2500000000) /* after this without cycles nothing runs, and nothing will come */
+        INT64_C(2500000000) /* after this long without cycles nothing runs and nothing will come */
 
 typedef struct Pipewire {
         PacketWriter packets;
@@ -27,8 +27,8 @@ typedef struct Pipewire {
         CycleRecorder recorder;
         PipewireLink *link;
         PipewireState told; /* the state of the link that was written */
-        int64_t heard_ns;   /* when cycles were told of */
-        int64_t last_ns;    /* when the last of them began */
+        int64_t heard_ns;   /* when cycles were reported */
+        int64_t last_ns;    /* when the last reported cycle began */
         int64_t stopped_ns; /* 0: it records */
 } Pipewire;
 
@@ -45,7 +45,7 @@ static void *pipewire_free(void *userdata) {
         return NULL;
 }
 
-/* False where it is certain that none runs: the user may have named another. */
+/* Returns false only if certainly no PipeWire runs; the user may have named another socket. */
 static bool may_run(void) {
         const char *runtime = getenv("XDG_RUNTIME_DIR");
         char path[PATH_MAX];
@@ -109,7 +109,7 @@ static int pipewire_setup(void **ret, const ProbeSetup *setup, char **ret_error)
 }
 
 static int open_link(Pipewire *pipewire) {
-        pipewire->heard_ns = (int64_t)monotonic_ns(); /* from now on it may tell of something */
+        pipewire->heard_ns = (int64_t)monotonic_ns(); /* from now on it may report something */
         return pipewire_link_open(pipewire->link);
 }
 
@@ -128,7 +128,7 @@ static int pipewire_fd(void *userdata) {
         return pipewire_link_fd(((Pipewire *)userdata)->link);
 }
 
-/* Each once, until it changes. */
+/* Writes each state once, until it changes. */
 static void tell_state(Pipewire *pipewire) {
         const PipewireState state = pipewire_link_state(pipewire->link);
         const int64_t now_ns = (int64_t)monotonic_ns();
@@ -162,7 +162,7 @@ static void pipewire_flush(void *userdata, uint64_t now_ns) {
         pipewire_link_turn(((Pipewire *)userdata)->link);
 }
 
-/* What answered nothing until now has nothing to say. */
+/* A PipeWire that has not answered by now has nothing to report. */
 static void pipewire_stop(void *userdata, uint64_t now_ns) {
         Pipewire *pipewire = userdata;
 
@@ -177,7 +177,7 @@ static void pipewire_stop(void *userdata, uint64_t now_ns) {
                                     "PipeWire has not answered");
 }
 
-/* The last second is told of later, if anything runs. */
+/* If anything runs, the last second is reported later. */
 static bool pipewire_is_stopping(void *userdata) {
         const Pipewire *pipewire = userdata;
         const int64_t now_ns = (int64_t)monotonic_ns();

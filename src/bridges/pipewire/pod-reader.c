@@ -11,7 +11,7 @@ enum {
         HEADER_BYTES = 8,   /* size, type */
         OBJECT_BYTES = 8,   /* type, id */
         PROPERTY_BYTES = 8, /* key, flags */
-        POD_ALIGNMENT = 8,  /* of what comes behind a pod */
+        POD_ALIGNMENT = 8,  /* padding behind a pod */
         FRACTION_BYTES = 8,
 };
 
@@ -31,7 +31,7 @@ bool pod_next(PodReader *reader, Pod *ret) {
         *ret = (Pod){ load_u32(reader->at + 4), reader->at + HEADER_BYTES, n };
         pass(reader, HEADER_BYTES + n);
         pass(reader,
-             ALIGN_UP(n, (size_t)POD_ALIGNMENT) - n); /* of the last one it may be missing */
+             ALIGN_UP(n, (size_t)POD_ALIGNMENT) - n); /* the last pod may lack its padding */
         return true;
 }
 
@@ -57,7 +57,7 @@ bool pod_object(const Pod *pod, uint32_t type, PodReader *ret) {
         return true;
 }
 
-/* The next pod, of a type and with at least so much in it. */
+/* Takes the next pod, which must be of this type and have at least this many bytes. */
 static bool take(PodReader *reader, PodType type, size_t n_min, Pod *ret) {
         if (pod_next(reader, ret) && ret->type == (uint32_t)type && ret->n_body >= n_min)
                 return true;

@@ -5,8 +5,8 @@
  * Pod reader: values as PipeWire sends them
  *
  * Sans-I/O, and allocates nothing. A pod is a size, a type and a body, padded to 8 bytes; structs and objects are pods
- * in a row. Everything is in the byte order of the machine. What comes may be anything: nothing outside of it is read,
- * and what is no pod ends the row.
+ * in a row. Everything is in the byte order of the machine. The input may be anything: nothing outside of it is read,
+ * and bytes that are no pod end the row.
  */
 
 #include <stdbool.h>
@@ -45,20 +45,20 @@ static inline void pod_reader_init(PodReader *reader, const void *data, size_t n
 
 /* False: the end, or bytes that are not a pod; what follows them cannot be read. */
 bool pod_next(PodReader *reader, Pod *ret);
-/* Likewise, within an object. */
+/* The same for an object's properties. */
 bool pod_next_property(PodReader *reader, uint32_t *ret_key, Pod *ret);
 
-/* What is in a struct. False: the pod is not a struct. */
+/* Begins to read a struct's pods. False: the pod is not a struct. */
 bool pod_struct(const Pod *pod, PodReader *ret);
-/* Likewise of an object of that type. */
+/* The same for an object of that type. */
 bool pod_object(const Pod *pod, uint32_t type, PodReader *ret);
 
-/* Take the next pod, if it is of that type; otherwise they return false, and the reader has nothing more. */
+/* Take the next pod if it is of that type. Otherwise they return false, and the reader is at its end. */
 bool pod_take_int(PodReader *reader, int32_t *ret);
 bool pod_take_long(PodReader *reader, int64_t *ret);
 bool pod_take_float(PodReader *reader, double *ret);
 bool pod_take_fraction(PodReader *reader, PodFraction *ret);
-/* Text is cut to what fits, and made such that it can be shown. */
+/* Text is cut to what fits, and made printable. */
 bool pod_take_text(PodReader *reader, char *text, size_t n_text);
-/* Any: it is passed over. */
+/* Skips a pod of any type. */
 bool pod_skip(PodReader *reader, size_t n_pods);

@@ -18,7 +18,7 @@ bool profile_begin(PodReader *ret, const void *data, size_t n) {
         return pod_next(&whole, &pod) && pod_struct(&pod, ret);
 }
 
-/* Each value that is missing stays what it was. */
+/* A value that is missing leaves the field as it was. */
 static void read_info(PodReader values, ProfileCycle *cycle) {
         (void)(pod_take_long(&values, &cycle->number) && pod_take_float(&values, &cycle->load) &&
                pod_skip(&values, 2) && pod_take_int(&values, &cycle->n_xruns));

@@ -15,14 +15,14 @@
 #include "bridges/pipewire/pod-reader.h"
 
 #define PROFILE_NAME_BYTES    64  /* of a node's name; longer ones are cut */
-#define PROFILE_FOLLOWERS_MAX 128 /* of a cycle; more are counted */
+#define PROFILE_FOLLOWERS_MAX 128 /* of a cycle; followers beyond are counted */
 
 /* How far a node has come in a cycle. */
 typedef enum ProfileStatus {
         PROFILE_NOT_TRIGGERED = 0,
         PROFILE_TRIGGERED = 1,
         PROFILE_AWAKE = 2,
-        PROFILE_FINISHED = 3, /* and what newer versions have above it */
+        PROFILE_FINISHED = 3, /* and any higher value of newer versions */
 } ProfileStatus;
 
 /* Times are of CLOCK_MONOTONIC. */
@@ -35,7 +35,7 @@ typedef struct ProfileNode {
 
 typedef struct ProfileCycle {
         int64_t number; /* of the profiler */
-        double load;    /* of the last few cycles: 1 is all of the time there is */
+        double load;    /* of the last few cycles; 1: all of the time there is */
         int32_t n_xruns;
         int64_t at_ns, next_ns; /* when the driver was due, and when it is due again */
         PodFraction rate;
@@ -46,7 +46,7 @@ typedef struct ProfileCycle {
         size_t n_followers, n_left_out;
 } ProfileCycle;
 
-/* What one event of the profiler brings, in one piece. False: the pod is not such an event. */
+/* Begins to read an event of the profiler, in one piece. False: the pod is not such an event. */
 bool profile_begin(PodReader *ret, const void *data, size_t n);
-/* The next cycle of it. *ret_is_known is false if it is not one that can be read. False: there are no more. */
+/* Reads the event's next cycle; *ret_is_known is false if its form is unknown. False: there are no more. */
 bool profile_next(PodReader *reader, ProfileCycle *ret, bool *ret_is_known);

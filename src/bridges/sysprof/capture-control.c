@@ -23,11 +23,11 @@
 typedef struct ControlRing {
         CaptureRing ring;
         uint64_t stream;
-        pid_t pid; /* that wrote last; 0: nobody has */
+        pid_t pid; /* the process that wrote last, or 0 */
 } ControlRing;
 
 struct CaptureControl {
-        int fd; /* -1: all programs have left, or one spoke nonsense */
+        int fd; /* -1: all programs have left, or one broke the protocol */
         int stop_fd;
         pthread_t thread;
         bool has_thread;
@@ -35,13 +35,13 @@ struct CaptureControl {
         size_t n_request;
         unsigned n_looks;
 
-        pthread_mutex_t lock; /* of all that follows */
+        pthread_mutex_t lock; /* protects all that follows */
         ControlRing rings[CONTROL_RINGS_MAX];
         size_t n_rings;
         uint64_t n_streams;
         uint64_t n_nonsense;
         List takers;
-        CaptureTaker early; /* until the first one comes */
+        CaptureTaker early; /* until the first taker comes */
         bool has_begun;     /* it has come */
         uint8_t copy[CAPTURE_RING_BYTES];
 };
@@ -62,7 +62,7 @@ static void give(CaptureTaker *taker, uint64_t stream, const uint8_t *data, size
         (void)bytes_append(&taker->pieces, data, n);
 }
 
-/* Notes who writes; whether this is the end of the ring. */
+/* Notes which process writes. Returns whether this is the end of the ring. */
 static bool look_through(ControlRing *ring, const uint8_t *data, size_t n) {
         CaptureFrame frame;
 
@@ -109,7 +109,7 @@ static void read_rings(CaptureControl *control) {
         control->n_rings = n;
 }
 
-/* *ret_fd is -1 where there are too many. */
+/* *ret_fd is -1 if there are too many rings. */
 static void add_ring(CaptureControl *control, int *ret_fd) {
         ControlRing *ring = &control->rings[control->n_rings];
 
@@ -125,7 +125,7 @@ static void add_ring(CaptureControl *control, int *ret_fd) {
  * Requests, on the thread
  */
 
-/* A byte, which has no meaning, and with it the ring. False: the peer does not take it. */
+/* Sends the ring with a byte that has no meaning. False: the peer does not take it. */
 static bool send_ring(int socket, int fd) {
         union {
                 struct cmsghdr header;

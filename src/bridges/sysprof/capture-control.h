@@ -6,8 +6,9 @@
  *
  * Programs find the other end in $SYSPROF_CONTROL_FD, share it with their children, and ask once for each thread:
  * "CreatRing". They wait for the answer, GTK before it shows a window, and a ring that is full holds them up. So the
- * thread does nothing else, and answers and reads whether anybody records or not. A peer that speaks nonsense or does
- * not take its answers is disconnected, which programs survive; one that ends leaves its rings to be found by its pid.
+ * thread does nothing else, and answers and reads whether anybody records or not. A peer that breaks the protocol or
+ * does not take its answers is disconnected, which programs survive. The rings of a program that has ended are found
+ * by its pid.
  */
 
 #include <stddef.h>
@@ -17,15 +18,16 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-#define CONTROL_RINGS_MAX       512         /* threads beyond get an answer, and no ring */
-#define CONTROL_PERIOD_MS       20          /* between two looks at the rings */
-#define CONTROL_QUEUE_BYTES_MAX (16u << 20) /* of one taker; more is dropped and counted */
+#define CONTROL_RINGS_MAX 512 /* threads beyond get an answer without a ring */
+#define CONTROL_PERIOD_MS 20  /* between two looks at the rings */
+#define CONTROL_QUEUE_BYTES_MAX \
+        (16u << 20) /* for one taker; bytes beyond are dropped and counted */
 
 #define CONTROL_ENV "SYSPROF_CONTROL_FD"
 
 typedef struct CaptureControl CaptureControl;
 
-/* What was read, for one that records. */
+/* What was read, for one recording. */
 typedef struct CaptureTaker {
         List takers;
         Bytes pieces; /* each a CapturePiece and its frames */
@@ -38,15 +40,15 @@ typedef struct CapturePiece {
 
 /* Takes over our end of the pair of sockets, also when it fails. 0 or a negative errno. */
 int capture_control_new(CaptureControl **ret, int fd);
-CaptureControl *capture_control_free(CaptureControl *control); /* no taker is left */
+CaptureControl *capture_control_free(CaptureControl *control); /* there must be no taker left */
 DEFINE_CLEANUP(CaptureControl *, capture_control_free)
 
-/* From now on; the first one gets what programs have written since they began. */
+/* Adds a taker of what programs write from now on; the first taker also gets what they have written before. */
 void capture_control_attach(CaptureControl *control, CaptureTaker *taker);
 void capture_control_detach(CaptureControl *control, CaptureTaker *taker);
 
-/* Reads all rings now, and gives what the taker has got; `ret` is the caller's. *ret_n_lost counts since the last
- * time. */
+/* Reads all rings now, and returns what there is for the taker; the caller owns *ret. *ret_n_lost counts since the last
+ * call. */
 void capture_control_take(CaptureControl *control,
                           CaptureTaker *taker,
                           Bytes *ret,

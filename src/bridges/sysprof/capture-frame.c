@@ -8,7 +8,7 @@
 #include "shared/macro.h"
 #include "shared/utf8.h"
 
-/* Where fields are in a frame. */
+/* Offsets of fields in a frame. */
 enum {
         FRAME_PID = 4,
         FRAME_TIME = 8,
@@ -110,7 +110,7 @@ bool capture_frame_mark(const CaptureFrame *frame, CaptureMark *ret) {
         return true;
 }
 
-/* The i-th of a frame's elements; NULL: there are no more, whatever the frame says. */
+/* A frame's i-th element; NULL: the frame has no more, whatever its counter says. */
 static const uint8_t *element(const CaptureFrame *frame, size_t i, size_t n_element) {
         const size_t at = LIST_BEGIN + i * n_element;
 

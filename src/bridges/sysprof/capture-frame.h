@@ -5,7 +5,8 @@
  * Capture frame: what programs write for sysprof, one frame at a time
  *
  * The layout is that of sysprof-capture-types.h, in the byte order of the machine. A frame may come from anybody, so
- * nothing in it is believed: what does not fit into the frame is nonsense, and texts end where they end.
+ * nothing in it is believed: a part that does not fit into the frame is nonsense, and a text ends with the frame at
+ * the latest.
  */
 
 #include <stdbool.h>
@@ -14,13 +15,13 @@
 
 #define CAPTURE_HEADER_BYTES     24
 #define CAPTURE_FRAME_BYTES_MAX  65528 /* 16 bits, in multiples of 8 */
-#define CAPTURE_FILE_HEADER      256   /* bytes in front of the frames of a file */
+#define CAPTURE_FILE_HEADER      256   /* bytes at the beginning of a file, before its frames */
 #define CAPTURE_NAME_BYTES       64    /* of groups, names of marks and counters, with the NUL */
 #define CAPTURE_MESSAGE_BYTES    256   /* longer ones are cut */
 #define CAPTURE_COUNTERS_OF_SLOT 8
 
 typedef enum CaptureKind {
-        CAPTURE_OTHER, /* samples, maps, logs: nothing for us */
+        CAPTURE_OTHER, /* samples, maps, logs: not read here */
         CAPTURE_DEFINITIONS,
         CAPTURE_VALUES,
         CAPTURE_MARK,
@@ -51,7 +52,7 @@ typedef struct CaptureValue {
         uint64_t bits; /* of an int64_t or a double, as the counter was defined */
 } CaptureValue;
 
-/* The frame that begins at `data`. 0, or -EBADMSG: none does. */
+/* Reads the frame that begins at `data`. 0, or -EBADMSG: there is none. */
 int capture_frame_read(CaptureFrame *ret, const uint8_t *data, size_t n);
 
 /* Of a CAPTURE_MARK. Addresses in messages end behind the host. False: it has no room for one. */

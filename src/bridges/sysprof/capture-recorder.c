@@ -7,7 +7,8 @@
 
 #include "bridges/sysprof/capture-recorder.h"
 
-#define CLOCK_SLACK_NS  INT64_C(1000000000) /* a mark's end may be ahead of when its look began */
+#define CLOCK_SLACK_NS \
+        INT64_C(1000000000) /* how far a mark's end may be ahead of the look's beginning */
 #define TRACK_BYTES_MAX 64
 #define NO_SLICE        SIZE_MAX
 
@@ -24,7 +25,7 @@ typedef struct Lane {
 struct CaptureStream {
         uint64_t id;
         int32_t pid;
-        unsigned number; /* of those of its process */
+        unsigned number; /* its number among its process's streams */
         bool has_ended;
         int64_t opened_ns;
         uint64_t process_uuid; /* 0: it has ended */
@@ -37,7 +38,7 @@ struct CaptureStream {
 struct CaptureSlice {
         CaptureStream *stream;
         Interval at;
-        size_t outer; /* that was open when it began, or NO_SLICE */
+        size_t outer; /* the slice that was open when this one began, or NO_SLICE */
         CaptureMark mark;
 };
 
@@ -139,7 +140,7 @@ static void remove_ended(CaptureRecorder *recorder) {
  * Marks
  */
 
-/* Some programs give micro- for nanoseconds: such times are long ago, or last for hours. */
+/* Some programs write microseconds instead of nanoseconds: such marks seem to be very old, or to last for hours. */
 static bool read_interval(Interval *ret,
                           const CaptureStream *stream,
                           int64_t begin_ns,
@@ -152,7 +153,7 @@ static bool read_interval(Interval *ret,
                ret->end_ns <= now_ns + CLOCK_SLACK_NS;
 }
 
-/* By stream and time; of those that begin together the outer comes first. */
+/* Sorted by stream and time; of marks that begin together the outer one comes first. */
 static int compare_slices(const void *left, const void *right) {
         const CaptureSlice *a = left, *b = right;
 
@@ -178,7 +179,7 @@ static bool lane_has_room(const Lane *lane, const Interval *at) {
         return true;
 }
 
-/* Returns the first lane in which the mark overlaps no other one only in part; CAPTURE_LANES_MAX: there is none. */
+/* Returns the first lane in which the mark overlaps no other mark partially; CAPTURE_LANES_MAX: there is none. */
 static size_t find_lane(const CaptureStream *stream, const Interval *at) {
         size_t lane = 0;
 
@@ -209,7 +210,7 @@ static void write_event(CaptureRecorder *recorder,
         (void)track_event(recorder->tracks, &event);
 }
 
-/* Ends what is open in the lane and ends until then. */
+/* Writes the ends of the lane's open slices that end by then. */
 static void
 end_slices(CaptureRecorder *recorder, CaptureStream *stream, size_t lane, int64_t until_ns) {
         size_t *open = &stream->lanes[lane].open;
@@ -334,8 +335,8 @@ static void write_value(CaptureRecorder *recorder,
         track_count_double(recorder->tracks, track, (uint64_t)at_ns, real);
 }
 
-/* GTK 4.8 leaves what was there before in places of a slot that it does not use. So more than the first counts only
- * where all others are known counters or nothing. */
+/* GTK 4.8 leaves old data in the places of a slot that it does not use. So places behind the first count only if each
+ * of them holds a known counter or nothing. */
 static size_t count_of_slot(const CaptureStream *stream,
                             const CaptureFrame *frame,
                             size_t first,
@@ -402,7 +403,7 @@ void capture_recorder_take(CaptureRecorder *recorder,
         CaptureFrame frame;
 
         while (n > 0) {
-                /* Where one frame is nonsense, nobody knows where the next one begins. */
+                /* Behind a frame that is nonsense the next one cannot be found. */
                 if (capture_frame_read(&frame, data, n) < 0) {
                         recorder->n_nonsense++;
                         return;

@@ -15,11 +15,12 @@
 #include "host/track-writer.h"
 
 #define CAPTURE_STREAMS_MAX  1024
-#define CAPTURE_LANES_MAX    4    /* of a stream; marks beyond are instants */
+#define CAPTURE_LANES_MAX    4    /* lanes of a stream; marks beyond are instants */
 #define CAPTURE_RECENT_MAX   64   /* slices of a lane with which a new one is compared */
 #define CAPTURE_COUNTERS_MAX 256  /* of a stream */
-#define CAPTURE_MARKS_MAX    8192 /* between two writes; more are written at once */
-#define CAPTURE_BEFORE_NS    INT64_C(60000000000) /* what began longer before its stream is nonsense */
+#define CAPTURE_MARKS_MAX    8192 /* kept between two writes; marks beyond are written at once */
+#define CAPTURE_BEFORE_NS \
+        INT64_C(60000000000) /* a mark that began longer before its stream is nonsense */
 
 typedef struct CaptureStream CaptureStream;
 
@@ -32,20 +33,20 @@ typedef struct CaptureRecorder {
         size_t n_streams;
         CaptureSlice *slices;
         size_t n_slices;
-        uint64_t n_nonsense; /* frames that were passed over */
+        uint64_t n_nonsense; /* frames that were skipped */
 } CaptureRecorder;
 
 /* 0 or -ENOMEM. */
 int capture_recorder_init(CaptureRecorder *recorder, TrackWriter *tracks);
 void capture_recorder_deinit(CaptureRecorder *recorder);
 
-/* Frames of a stream, whose number is any, in one piece. `now_ns` is MONOTONIC. */
+/* Takes frames of a stream, in one piece; the caller chooses the stream's number. `now_ns` is MONOTONIC. */
 void capture_recorder_take(CaptureRecorder *recorder,
                            uint64_t stream,
                            const uint8_t *data,
                            size_t n,
                            int64_t now_ns);
-/* Writes what was taken. */
+/* Writes the marks that were kept. */
 void capture_recorder_write(CaptureRecorder *recorder);
-/* So much was not seen. */
+/* Writes that this much was lost. */
 void capture_recorder_lost(CaptureRecorder *recorder, int64_t now_ns, uint64_t n);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define CAPTURE_RING_PAGE  4096
-#define CAPTURE_RING_BYTES (256u << 10) /* of frames; one that is full holds its program up */
+#define CAPTURE_RING_BYTES (256u << 10) /* bytes of frames; a full ring holds its program up */
 
 typedef struct CaptureRing {
         uint8_t *memory;
@@ -23,7 +23,7 @@ typedef struct CaptureRing {
 int capture_ring_new(CaptureRing *ret, int *ret_fd);
 void capture_ring_deinit(CaptureRing *ring);
 
-/* Copies what was written since the last time, and makes room. Returns how many bytes; 0 also where the program's
- * position is nonsense: then *n_losses is one more. */
+/* Copies what was written since the last call, and makes room. Returns the number of bytes; if the program's position
+ * is nonsense, that is 0, and *n_losses grows by one. */
 size_t
 capture_ring_take(CaptureRing *ring, uint8_t copy[static CAPTURE_RING_BYTES], uint64_t *n_losses);

@@ -18,11 +18,11 @@
 #define PROFILER_INTERFACE "org.gnome.Sysprof3.Profiler"
 #define PAGE_BYTES         4096
 
-/* What the file is called in /proc/PID/fd of the compositor, and behind it our pid. */
+/* The file's name in the compositor's /proc/PID/fd; the bridges' pid follows it. */
 #define FILE_NAME "desktrace-sysprof-"
 #define LINK_NAME "/memfd:" FILE_NAME
 
-/* gnome-shell has both; mutter alone the second. */
+/* gnome-shell has both, mutter alone only the second. */
 static const char *const names[] = { "org.gnome.Shell", "org.gnome.Mutter.DisplayConfig" };
 
 static int send_start(Compositor *compositor);
@@ -53,7 +53,7 @@ static bool is_of_the_dead(int dir, const char *name) {
         return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Whether that process writes for bridges that have crashed. */
+/* Whether this process writes for bridges that have crashed. */
 static bool writes_for_the_dead(pid_t pid) {
         struct dirent *entry;
         bool is_found = false;
@@ -69,7 +69,7 @@ static bool writes_for_the_dead(pid_t pid) {
         return is_found;
 }
 
-/* It records for somebody else then, or starts now. */
+/* Whatever the answer was: if the compositor records for somebody else, the start fails. */
 static int on_freed(sd_bus_message *answer, void *userdata, sd_bus_error *error) {
         Compositor *compositor = userdata;
         int r;
@@ -93,7 +93,7 @@ static int on_pid(sd_bus_message *answer, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* Another one's recording, unless that one has crashed. */
+/* A recording of somebody else's, unless that program has crashed. */
 static int look_who_records(Compositor *compositor, const char *why) {
         compositor->has_looked = true;
         snprintf(compositor->why, sizeof(compositor->why), "%s", why);
@@ -168,7 +168,7 @@ send_call(Compositor *compositor, const char *method, int fd, sd_bus_message_han
                                            PROFILER_PATH,
                                            PROFILER_INTERFACE,
                                            method);
-        /* A compositor that is not there is not wanted. */
+        /* Does not start a compositor. */
         if (r >= 0)
                 r = sd_bus_message_set_auto_start(call, false);
         if (r >= 0 && fd >= 0)
@@ -229,7 +229,7 @@ void compositor_deinit(Compositor *compositor) {
  * The file
  */
 
-/* The bytes of whole frames at the beginning; -EBADMSG where something else comes first. */
+/* Returns the bytes of the whole frames at the beginning; -EBADMSG if something else comes first. */
 static ssize_t whole_frames(const uint8_t *data, size_t n) {
         CaptureFrame frame;
         uint16_t n_frame;
@@ -241,7 +241,7 @@ static ssize_t whole_frames(const uint8_t *data, size_t n) {
                         continue;
                 }
                 memcpy(&n_frame, data + at, sizeof(n_frame));
-                /* Longer than what is there: it is still being written. So is one that says nothing yet. */
+                /* A frame that is longer than the file, or has no length yet, is still being written. */
                 return at > 0 || n_frame == 0 || n_frame > n - at ? (ssize_t)at : -EBADMSG;
         }
         return (ssize_t)at;
@@ -280,7 +280,7 @@ bool compositor_poll(Compositor *compositor, CaptureRecorder *recorder, int64_t 
                 log_notice("the compositor writes no capture that we can read");
                 compositor_stop(compositor);
         }
-        /* It writes on behind them. */
+        /* The compositor goes on writing behind these pages. */
         if (compositor->n_read > n_before)
                 (void)fallocate(compositor->fd,
                                 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

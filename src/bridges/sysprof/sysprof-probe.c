@@ -73,8 +73,8 @@ static int sysprof_setup(void **ret, const ProbeSetup *setup, char **ret_error) 
         return 0;
 }
 
-/* Programs that were started for it are one thing, and the session's compositor another: who has a socket speaks for
- * these programs only, as the session's own bridges speak for the compositor. */
+/* Bridges that have a socket speak only for the programs that were started with its other end; the session's own
+ * bridges speak for the compositor. */
 static int sysprof_start(void *userdata, char **ret_error) {
         Sysprof *sysprof = userdata;
 
@@ -110,7 +110,7 @@ static void take_rings(Sysprof *sysprof, int64_t now_ns) {
         bytes_deinit(&pieces);
 }
 
-/* Once; also where there is no compositor at all. */
+/* Reported once, also if there is no compositor at all. */
 static void tell_failure(Sysprof *sysprof, int64_t now_ns) {
         const TrackArgument argument = { "because", sysprof->compositor.why, 0 };
 

@@ -6,7 +6,7 @@ static size_t place_of(uint32_t window) {
         return (window * UINT32_C(2654435761) >> 8) % WINDOW_SET_ALL;
 }
 
-/* Where it is, or else where it would be. */
+/* Returns the window's place, or else the place where it would be. */
 static size_t find(const WindowSet *set, uint32_t window) {
         size_t i = place_of(window);
 
@@ -27,7 +27,7 @@ bool window_set_add(WindowSet *set, uint32_t window) {
         return true;
 }
 
-/* Those behind it may be there only because this place was taken. */
+/* Windows behind it may be there only because this place was taken. */
 void window_set_remove(WindowSet *set, uint32_t window) {
         size_t i;
 

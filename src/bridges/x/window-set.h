@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define X_WINDOWS_MAX  4096                /* that are listened to; others are counted */
-#define WINDOW_SET_ALL (4 * X_WINDOWS_MAX) /* places: so that most numbers are at theirs */
+#define X_WINDOWS_MAX  4096                /* windows that are listened to; others are counted */
+#define WINDOW_SET_ALL (4 * X_WINDOWS_MAX) /* enough places for most numbers to be at their own */
 
 /* Zero-initialised is empty. */
 typedef struct WindowSet {
@@ -19,6 +19,6 @@ typedef struct WindowSet {
 } WindowSet;
 
 bool window_set_has(const WindowSet *set, uint32_t window);
-/* False: it is 0, is there already, or there are X_WINDOWS_MAX. */
+/* False: the number is 0 or there already, or the set has X_WINDOWS_MAX. */
 bool window_set_add(WindowSet *set, uint32_t window);
 void window_set_remove(WindowSet *set, uint32_t window);

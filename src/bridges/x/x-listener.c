@@ -19,13 +19,13 @@
 #define EVENT_TYPE_MASK 0x7f
 
 typedef struct XClient {
-        uint32_t base; /* of the numbers that are its own; 0: free */
+        uint32_t base; /* of the client's own ids; 0: the place is free */
         pid_t pid;
 } XClient;
 
 struct XListener {
         pthread_mutex_t lock;
-        bool has_owner, has_thread; /* who has neither is freed */
+        bool has_owner, has_thread; /* whoever lets go last frees it */
         XState state;
         int fd; /* of the connection, while the thread has one; -1: none */
         XFrame frames[X_FRAMES_MAX];
@@ -110,7 +110,7 @@ static pid_t pid_of(XListener *listener, uint32_t window) {
  * Windows
  */
 
-/* Errors come as events, and are passed over: it may be gone. */
+/* Errors come as events and are ignored: the window may be gone. */
 static bool listen_to(XListener *listener, uint32_t window) {
         const uint32_t mask = XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY;
 
@@ -130,7 +130,7 @@ static bool listen_to(XListener *listener, uint32_t window) {
         return true;
 }
 
-/* And all that are in it. Those that are made from now on are told of; some are both in the list and told of. */
+/* Also listens to all windows in it. New windows are reported from now on; some are both reported and in the list. */
 static void listen_to_all(XListener *listener, uint32_t window, unsigned depth) {
         _cleanup_(freep) xcb_query_tree_reply_t *reply = NULL;
 
@@ -184,7 +184,7 @@ static void take_event(XListener *listener, const xcb_generic_event_t *event) {
                 break;
         case XCB_DESTROY_NOTIFY:
                 window_set_remove(&listener->windows, destroyed->window);
-                client_of(listener, destroyed->window)->base = 0; /* numbers are used again */
+                client_of(listener, destroyed->window)->base = 0; /* ids are used again */
                 break;
         default:
                 break;
@@ -317,7 +317,7 @@ XListener *x_listener_stop(XListener *listener) {
         pthread_mutex_lock(&listener->lock);
         listener->has_owner = false;
         if (listener->fd >= 0)
-                shutdown(listener->fd, SHUT_RDWR); /* so the thread waits no longer */
+                shutdown(listener->fd, SHUT_RDWR); /* this ends the thread's wait */
         unlock_or_free(listener);
         return NULL;
 }

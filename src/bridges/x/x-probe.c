@@ -17,7 +17,7 @@ typedef struct X {
         TrackWriter tracks;
         XRecorder recorder;
         XListener *listener;
-        bool is_told; /* that it does not listen */
+        bool is_told; /* the reason why it does not listen */
         uint64_t n_lost, n_left_out;
 } X;
 
@@ -90,7 +90,7 @@ static const char *explain(XState state) {
         }
 }
 
-/* Once: nothing else will come. `is_last` is also true of a server that may answer yet. */
+/* Reported once, as nothing else will come. `is_last` is also true for a server that may still answer. */
 static void tell_state(X *x, uint64_t now_ns, bool is_last) {
         const XState state = x_listener_state(x->listener);
 
@@ -113,7 +113,7 @@ static void tell_losses(X *x, uint64_t now_ns) {
         x->n_left_out = n_left_out;
 }
 
-/* No more than there may be at a time: a server that is faster would never let go. */
+/* Takes at most as many as may wait at a time: with a faster server this would never end. */
 static void take(X *x, bool is_last) {
         const uint64_t now_ns = monotonic_ns();
         XFrame frame;

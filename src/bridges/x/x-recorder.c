@@ -5,8 +5,8 @@
 
 #define NS_PER_US  1000
 #define US_MAX     (UINT64_MAX / 4 / NS_PER_US)
-#define AGE_MAX_NS UINT64_C(10000000000) /* what was shown longer ago is nonsense */
-#define SLACK_NS   UINT64_C(1000000000)  /* and what is shown later than this */
+#define AGE_MAX_NS UINT64_C(10000000000) /* frames that were shown longer ago are nonsense */
+#define SLACK_NS   UINT64_C(1000000000)  /* and so are frames further in the future */
 
 int x_recorder_init(XRecorder *recorder, TrackWriter *tracks) {
         int r;

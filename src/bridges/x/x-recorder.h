@@ -4,7 +4,7 @@
 /*
  * X recorder: frames that an X server has shown, as slices
  *
- * Sans-I/O. They are in the shape that all frames have (host/frame-tracks.h), below the process whose window it is. How
+ * Sans-I/O. They have the shape of all frames (host/frame-tracks.h), below the process whose window was shown. How
  * often the display is refreshed is computed from the numbers of its frames.
  */
 
@@ -22,8 +22,8 @@ typedef struct XRecorder {
         TrackWriter *tracks; /* borrowed; its clock is MONOTONIC */
         ProgramNames names;
         Frames frames;
-        XWindow windows[FRAME_RUNS_MAX]; /* their last frames, as far as they were not forgotten */
-        uint64_t n_nonsense;             /* frames that were passed over */
+        XWindow windows[FRAME_RUNS_MAX]; /* when each window's last frame was shown */
+        uint64_t n_nonsense;             /* frames that were skipped */
 } XRecorder;
 
 /* 0 or -ENOMEM. */
@@ -32,7 +32,7 @@ void x_recorder_deinit(XRecorder *recorder);
 
 /* `now_ns` is MONOTONIC. */
 void x_recorder_take(XRecorder *recorder, const XFrame *frame, uint64_t now_ns);
-/* An instant of all of X, with a reason (NULL: none) or a number. */
+/* Writes an instant of X as a whole, with a reason (or NULL) or a number. */
 void x_recorder_tell(XRecorder *recorder, uint64_t now_ns, const char *what, const char *why);
 void x_recorder_count(XRecorder *recorder,
                       uint64_t now_ns,
