@@ -15,7 +15,7 @@ void answer_print(const Answer *answer, bool has_legend);
  * ever added to. */
 void answer_print_json(const Answer *answer, const AnswerQuestion *question, JsonMode mode);
 
-/* The members that are the facts, and the array of the rows, of which at most this number is shown (0: all); those left
- * out are counted in KEY_left_out. For objects that have more than one answer. */
+/* Writes the members for the facts, and the array of at most this many rows (0: all); rows that are left out are
+ * counted in KEY_left_out. For objects with more than one answer. */
 void answer_json_facts(JsonWriter *writer, const Answer *answer);
 void answer_json_rows(JsonWriter *writer, const char *key, const Answer *answer, size_t n_rows_max);

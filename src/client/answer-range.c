@@ -90,7 +90,7 @@ time_of_day(const AnswerQuestion *question, int hour, int minute, double s, int6
         return STATUS_OK;
 }
 
-/* A plain number is one of seconds. */
+/* A plain number means seconds. */
 static bool parse_since_start(const char *text, int64_t *ret_ns) {
         char *end = NULL;
         double s = g_ascii_strtod(text, &end);

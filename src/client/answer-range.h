@@ -4,8 +4,8 @@
 /*
  * Answer range: which time of a trace somebody asks about
  *
- * A time is in seconds since the beginning of the trace ("1.5", "250ms"), or one of day ("14:03:05.2") in the local
- * time zone. Times outside of the trace mean its beginning, or its end.
+ * A time is in seconds since the beginning of the trace ("1.5", "250ms"), or a time of day ("14:03:05.2") in the
+ * local time zone. Times outside of the trace mean its beginning or end.
  */
 
 #include <glib.h>
@@ -19,7 +19,7 @@ typedef struct AnswerRange {
         char *margin;    /* before and after it, or NULL */
 } AnswerRange;
 
-/* The options of a verb that takes one; the strings are GOption's. */
+/* The options of a verb that takes a range; GOption owns the strings. */
 #define ANSWER_RANGE_OPTIONS(range)                                                               \
         { "from", 0, 0, G_OPTION_ARG_STRING, &(range).from, answer_range_help_from, "TIME" },     \
                 { "to", 0, 0, G_OPTION_ARG_STRING, &(range).to, answer_range_help_to, "TIME" },   \

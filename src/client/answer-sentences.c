@@ -11,7 +11,7 @@
 #include "answers/comparison.h"
 #include "client/answer-text.h"
 
-/* A fact, and a cell of the first row, as text. */
+/* Returns a fact, or a cell of the first row, as text. */
 static char *fact(const Answer *answer, unsigned i) {
         return answer_value_text(&answer->facts[i], answer->def->facts[i].kind);
 }
@@ -32,7 +32,7 @@ static int64_t number(const Answer *answer, unsigned i) {
         return answer->facts[i].number;
 }
 
-/* As forms of the plural are chosen by it. */
+/* ngettext() chooses the plural by this number. */
 static unsigned long count(int64_t n) {
         return n < 0 ? 0 : (unsigned long)MIN(n, INT32_MAX);
 }
@@ -469,7 +469,7 @@ static void say_frequencies(GString *out, const Answer *answer) {
                                        b->real / 1e9);
 }
 
-/* Conditions come before any figure. */
+/* Conditions of the machine come before any figure. */
 static void say_conditions(GString *out, const Answer *answer) {
         FACT(a, DIFF_FACT_A);
         FACT(b, DIFF_FACT_B);

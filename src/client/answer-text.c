@@ -22,7 +22,7 @@ static char *duration(int64_t ns) {
         return g_strdup(text_format_duration(text, (uint64_t)MAX(ns, INT64_C(0))));
 }
 
-/* Microseconds are what one can ask for again. */
+/* Times are shown in microseconds, so that they can be given as a range again. */
 static char *time_text(int64_t ns) {
         uint64_t us = (ns < 0 ? -(uint64_t)ns : (uint64_t)ns) / 1000;
 

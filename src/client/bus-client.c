@@ -10,7 +10,7 @@
 #include "shared/names.h"
 
 void bus_client_deinit(BusClient *client) {
-        /* Flushing a connection that is not set up yet waits for the other side, which may take as long as it likes. */
+        /* Flushing a connection that is not set up yet waits for the peer, without any limit. */
         if (client->bus && sd_bus_is_ready(client->bus) > 0)
                 sd_bus_flush(client->bus);
         client->bus = sd_bus_close_unref(client->bus);
@@ -94,7 +94,7 @@ ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
 
         say_set_bus_option(invocation_bus_option(invocation));
         if (invocation->bus == BUS_CHOICE_USER)
-                say_set_command(NULL); /* root has another service */
+                say_set_command(NULL); /* root uses the other service */
         if (r < 0) {
                 say_error(invocation->bus == BUS_CHOICE_USER
                                   ? _("cannot connect to the user bus: %s")

@@ -26,7 +26,7 @@ void bus_client_deinit(BusClient *client);
 /* Connects as the invocation says. Reports errors. */
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation);
 
-/* Likewise, by the choice alone, and without messages. 0 or an errno. */
+/* Connects by the choice alone, and reports nothing. 0 or an errno. */
 int bus_client_try_open(BusClient *client, BusChoice choice);
 
 /* Connects to a service that listens at a socket's path. 0 or an errno. */

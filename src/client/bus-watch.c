@@ -30,8 +30,8 @@ static int bus_watch_tell_back(BusWatch *watch) {
         return watch->on_back(watch->userdata);
 }
 
-/* A first owner is the service that our call has started. Peers can send such signals, too: the match does not keep
- * them out. */
+/* A first owner is the service that this client's call has started. Peers can send such signals, too: the match does
+ * not keep them out. */
 static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         BusWatch *watch = userdata;
         const char *name, *old_owner, *new_owner;
@@ -77,7 +77,8 @@ bool bus_watch_is_closed(const BusWatch *watch) {
         return watch->is_closed;
 }
 
-/* Only the bus itself says that for another one: it was asked when it went, or when there was none yet. */
+/* Only the bus itself sends this error for another peer: when the service has gone before its reply, or had not started
+ * yet. */
 bool bus_watch_has_lost(sd_bus_message *reply) {
         static const char *const errors[] = {
                 SD_BUS_ERROR_NO_REPLY,

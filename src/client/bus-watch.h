@@ -14,7 +14,7 @@
 
 typedef struct BusWatch {
         int (*on_gone)(void *userdata);
-        int (*on_back)(void *userdata); /* NULL: who is gone is gone */
+        int (*on_back)(void *userdata); /* NULL: nobody waits for the service to return */
         void *userdata;
         sd_bus_slot *disconnected_match, *owner_match;
         bool is_told, is_closed;
@@ -26,7 +26,7 @@ int bus_watch_start(BusWatch *watch,
                     const BusClient *client,
                     int (*on_gone)(void *userdata),
                     void *userdata);
-/* From now on on_gone() is called each time, and on_back() when a message bus has the service again. */
+/* From now on, on_gone() is called each time the service goes, and on_back() when it is on the message bus again. */
 void bus_watch_go_on(BusWatch *watch, int (*on_back)(void *userdata));
 /* Whether the connection itself is closed, so that nobody comes back. */
 bool bus_watch_is_closed(const BusWatch *watch);

@@ -18,7 +18,7 @@ static void category_clear(gpointer item) {
         g_strfreev(category->programs);
 }
 
-/* Path → "name (pid)". One that has ended since is left out. */
+/* Path → "name (pid)". Programs that have ended since are left out. */
 static GHashTable *name_programs(const BusClient *client) {
         GHashTable *programs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         g_autoptr(GArray) producers = NULL;
@@ -74,13 +74,14 @@ static int read_categories(sd_bus_message *message, GArray *categories, GHashTab
                 ViewCategory category = { 0 };
 
                 r = read_category(message, &category, programs);
-                g_array_append_val(categories,
-                                   category); /* half of one is freed like a whole one */
+                g_array_append_val(
+                        categories,
+                        category); /* an unfinished element is freed like a finished one */
         }
         return r;
 }
 
-/* What a service says that is older than the method. */
+/* The error of a service that is older than the method. */
 static ExitStatus list_names(GArray *categories, const BusClient *client) {
         g_autoptr(GArray) sources = NULL;
         ExitStatus status = view_list_sources(&sources, client);

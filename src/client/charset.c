@@ -16,7 +16,7 @@
 
 #include "shared/macro.h"
 
-#define CHARACTER_BYTES_MAX 16 /* of one character in any charset, or of its substitute */
+#define CHARACTER_BYTES_MAX 16 /* bytes of one character in any charset, or of its substitute */
 
 /* The special characters of our own texts. For the rest, the C library has substitutes in most locales. */
 static const struct {
@@ -33,7 +33,7 @@ static const struct {
 static const char *charset;
 static iconv_t exact = (iconv_t)-1, alike = (iconv_t)-1;
 
-/* One of the two that are replaced. */
+/* A replaced stream: stdout or stderr. */
 typedef struct Output {
         int fd;
         char begun
@@ -159,7 +159,7 @@ static ssize_t output_write(void *cookie, const char *data, size_t n) {
         n_rest = append_text(converted, text->str, text->len);
         output->n_begun = MIN(n_rest, sizeof(output->begun));
         memcpy(output->begun, text->str + text->len - output->n_begun, output->n_begun);
-        /* 0 is the error of this function. */
+        /* This function returns 0 for an error. */
         return write_all(output->fd, converted->str, converted->len) < 0 ? 0 : (ssize_t)n;
 }
 

@@ -13,14 +13,14 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-/* A source of desktrace-bridges that records a command by a descriptor. */
+/* A data source of desktrace-bridges that records a command through a descriptor. */
 typedef struct CommandSource {
         const char *source;
         const char *name; /* for the bridges: LISTEN_FDNAMES */
         int (*make)(int *ret_ours, int *ret_its);
         bool needs_command;
         const char *format; /* of the descriptor's number */
-        /* The first one has the descriptor, the others are constant; up to one without a name. */
+        /* The first variable has the descriptor's number, the others are constants; ends with one that has no name. */
         ProcessVariable variables[COMMAND_END_VARIABLES_MAX + 1];
 } CommandSource;
 
@@ -34,12 +34,12 @@ static int make_pair(int *ret_ours, int *ret_its) {
         return 0;
 }
 
-/* The command opens it once more by its number. */
+/* The command opens it again by its number. */
 static int make_file(int *ret_ours, int *ret_its) {
         _cleanup_(fd_closep) int fd = -1;
 
         fd = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (fd < 0) /* not every file system can */
+        if (fd < 0) /* not every file system supports it */
                 fd = memfd_create("firefox", MFD_CLOEXEC);
         if (fd < 0)
                 return -errno;

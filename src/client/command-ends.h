@@ -2,11 +2,13 @@
 #pragma once
 
 /*
- * Command ends: what a command inherits so that bridges of ours can record it, as they can no running program
+ * Command ends: what a command inherits so that bridges can record it in ways that are impossible for running
+ * programs
  *
- * A source has one descriptor for the command and one for the bridges: the two ends of a pair of sockets, or one file
- * without a name, which is gone with who has it open. Variables tell the command's runtimes about theirs; a variable
- * that the user has set stays, and its source then records nothing of the command.
+ * A data source has one descriptor for the command and one for the bridges: the two ends of a pair of sockets, or one
+ * file without a name, which goes away when both have closed it. Environment variables tell the command's runtimes
+ * about their descriptors. A variable that the user has set stays, and its data source then records nothing of the
+ * command.
  */
 
 #include <stdbool.h>
@@ -27,17 +29,17 @@ typedef struct CommandEnds {
                 .ours = { -1, -1 }, .its = { -1, -1 } \
         }
 
-/* Makes those of the sources that are about a command. 0 or a negative errno. */
+/* Makes the ends for those of these sources that record a command. 0 or a negative errno. */
 int command_ends_make(CommandEnds *ends, char *const *sources);
 void command_ends_deinit(CommandEnds *ends);
 
-/* Whether a source is about a command only, so that without one it has nothing to record. */
+/* Whether a source only records a command, and has nothing to record without one. */
 bool command_ends_needs_command(const char *source);
 
 /* What the bridges are passed; valid as long as the descriptors are. Returns how many. */
 size_t command_ends_sockets(const CommandEnds *ends, ProcessSocket ret[static COMMAND_SOURCES_MAX]);
 
-/* When the bridges have them: if they end, the command must notice. */
+/* Closes the bridges' ends here, once the bridges have them: if the bridges end, the command must notice. */
 void command_ends_close_ours(CommandEnds *ends);
 
 /* Has programs that are started from here on inherit the command's descriptors, and adds its variables to a list, which

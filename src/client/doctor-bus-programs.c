@@ -16,7 +16,7 @@
 #define BUS_DEADLINE_S 3
 #define COMM_BYTES_MAX 64
 
-/* Of programs that have the compositor's profiler. */
+/* Names on the bus of programs with the compositor's profiler. */
 static const char *const compositor_names[] = { "org.gnome.Shell",
                                                 "org.gnome.Mutter.DisplayConfig" };
 

@@ -9,11 +9,12 @@
 
 #define BUS_PROGRAMS_MAX 256 /* connections whose process is asked for */
 
-/* One that a bridge would show: those of the session bus, and GNOME's compositor. */
+/* A program that a bridge would show: any on the session bus, or GNOME's compositor. */
 typedef struct BusProgram {
         const char *source; /* a literal */
         char *name;
 } BusProgram;
 
-/* Of BusProgram. Starts nobody. Without a session bus, or if that does not answer in time, it is empty. */
+/* Returns an array of BusProgram, and starts no program. The array is empty without a session bus, or if the bus does
+ * not answer in time. */
 GArray *bus_programs_within_time(void);

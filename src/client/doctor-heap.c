@@ -16,14 +16,14 @@
 #define TOPIC          "heap"
 #define MAPS_BYTES_MAX (16u << 20)
 
-/* Shows growth of memory, whichever allocator it is for. Nothing is loaded into any program for it. */
+/* This data source shows growth of memory, whatever the allocator. Nothing is loaded into any program for it. */
 #define BY_PAGE_FAULTS "desktrace record --stacks-at=page-fault -t 10s"
 
 /*
  * Facts
  */
 
-/* Words that are in a file only if that code is in it. */
+/* Text that is in a file only if it contains that code. */
 static void look_through(HeapFacts *facts, const void *data, size_t n) {
         static const struct {
                 const char *word;
@@ -103,7 +103,7 @@ HeapFacts *heap_facts_free(HeapFacts *facts) {
  * What follows
  */
 
-/* Growth first, as that needs nothing to be started again. */
+/* Growth comes first, as nothing has to be restarted for it. */
 static char *remedy_of(const HeapFacts *facts) {
         g_autofree char *name = g_shell_quote(facts->flatpak ?: facts->program);
         g_autofree char *start = g_strdup_printf(

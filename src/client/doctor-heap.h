@@ -14,14 +14,14 @@ typedef struct HeapFacts {
         char *refusal; /* why that cannot be, in a sentence; or NULL */
         bool is_armed; /* it is loaded */
         bool has_sanitizer;
-        const char *allocator; /* that is a part of the program, by name; or NULL */
+        const char *allocator; /* the allocator that is a part of the program, or NULL */
         char *flatpak;         /* its app, or NULL */
 } HeapFacts;
 
-/* Of a file (pid 0), or a process. */
+/* Inspects a file (pid 0) or a process. */
 HeapFacts *heap_facts_new(int root, const char *program, pid_t pid, const char *flatpak);
 HeapFacts *heap_facts_free(HeapFacts *facts);
 DEFINE_CLEANUP(HeapFacts *, heap_facts_free)
 
-/* Pure. NULL: it could not be inspected in time. */
+/* Pure. `facts` NULL: it could not be inspected in time. */
 void heap_check(DoctorReport *report, const HeapFacts *facts);

@@ -20,17 +20,17 @@
 #define FILE_SUFFIX    ".conf"
 #define COMMON_SECTION "Points"
 #define ENGINE_FILE \
-        "v8_context_snapshot.bin" /* Chromium's, mapped by every program that is made of it */
+        "v8_context_snapshot.bin" /* Chromium's data file, which every program made of Chromium maps */
 #define NAME_BYTES_MAX 64
 #define PROGRAMS_SHOWN 12
 #define ELLIPSIS       ", …"
 
 typedef struct Library {
         Showing *showing;
-        char *pattern; /* of names of its file: "libgtk-4.so.1*", as files are often called by longer versions */
+        char *pattern; /* of its file name: "libgtk-4.so.1*", as longer versions often follow */
 } Library;
 
-/* What programs of bridges have mapped; whom the bus knows is asked there. */
+/* Libraries that show which programs the bridges are about; programs on the bus are found there. */
 static const struct {
         const char *source, *pattern;
 } bridge_libraries[] = {
@@ -124,7 +124,7 @@ static void add_known_libraries(PointFacts *facts) {
 }
 
 /*
- * Files of points
+ * Points files
  */
 
 static char *get_key(GKeyFile *file, const char *section, const char *key) {
@@ -133,7 +133,7 @@ static char *get_key(GKeyFile *file, const char *section, const char *key) {
         return value ?: g_key_file_get_string(file, COMMON_SECTION, key, NULL);
 }
 
-/* Of points that are recorded unless others are asked for. */
+/* The category of points that are recorded by default. */
 static void
 add_point(PointFacts *facts, const char *file_name, GKeyFile *file, const char *section) {
         g_autofree char *group = get_key(file, section, "Group");
@@ -162,7 +162,7 @@ static void read_points(PointFacts *facts, int folder, const char *name) {
                         add_point(facts, name, file, *section);
 }
 
-/* A file of an earlier folder replaces one of its name in a later one. */
+/* A file in an earlier folder replaces a file of the same name in a later one. */
 static void read_folder(PointFacts *facts, GHashTable *seen, int root, const char *path) {
         int fd = openat(root, path + (*path == '/'), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -183,7 +183,7 @@ static void read_folder(PointFacts *facts, GHashTable *seen, int root, const cha
 
 typedef struct Process {
         const char *name;
-        bool is_own; /* bridges record one's own only */
+        bool is_own; /* bridges only record the user's own programs */
 } Process;
 
 static void engine_clear(gpointer item) {
@@ -357,7 +357,7 @@ static void check_showing(DoctorReport *report, const Showing *showing) {
 
 #define CHROMIUM_SWITCH "--enable-features=EnablePerfettoSystemTracing"
 
-/* Where the switch stays, by where the engine is. */
+/* Where the switch is set for good, by where the engine is. */
 static const char *engine_remedy(const PointFacts *facts, const char *path) {
         static const struct {
                 const char *prefix, *remedy;
@@ -403,7 +403,7 @@ void point_check(DoctorReport *report, const PointFacts *facts) {
                 return;
         for (guint i = 0; i < facts->showings->len; i++)
                 check_showing(report, facts->showings->pdata[i]);
-        /* Without points the probes are not installed: that is said elsewhere. */
+        /* Without points the probes are not installed, which is reported elsewhere. */
         if (facts->has_points && report->findings->len == n_before)
                 doctor_add(report,
                            DOCTOR_OK,

@@ -4,14 +4,15 @@
 /*
  * Doctor, points: which programs that run would be shown without being changed, and by what
  *
- * By the libraries that they have mapped and those that the files in points.d name, or that bridges are about; and by
- * what the session bus says. Only processes whose mappings may be read are looked at: one's own, or for root all.
+ * Programs are found by the libraries that they have mapped, if the files in points.d name these or a bridge is about
+ * them, and on the session bus. Only processes whose mappings may be read are looked at: the user's own, or for root
+ * all.
  */
 
 #include "client/doctor.h"
 
 #define POINT_PROGRAMS_MAX   256  /* names of programs */
-#define POINT_PROCESSES_MAX  4096 /* that are looked at */
+#define POINT_PROCESSES_MAX  4096 /* processes that are looked at */
 #define POINT_LIBRARIES_MAX  512
 #define POINT_FILE_BYTES_MAX 65536
 
@@ -21,7 +22,7 @@
 /* What one data source would show. */
 typedef struct Showing {
         const char *source;
-        char *by;            /* which file in points.d, or which variable; or NULL */
+        char *by;            /* the file in points.d, or the variable; or NULL */
         GPtrArray *programs; /* names, of char * */
 } Showing;
 
@@ -31,7 +32,7 @@ typedef struct PointEngine {
 } PointEngine;
 
 typedef struct PointFacts {
-        GPtrArray *libraries; /* that are looked for */
+        GPtrArray *libraries; /* libraries that are looked for */
         GPtrArray *showings;  /* of Showing * */
         GArray *engines;      /* of PointEngine */
         bool has_points, has_chromium_folder;
@@ -42,10 +43,10 @@ PointFacts *point_facts_new(int root);
 PointFacts *point_facts_free(PointFacts *facts);
 DEFINE_CLEANUP(PointFacts *, point_facts_free)
 
-/* That `source`, a literal, would show a program. */
+/* Adds that `source`, a literal, would show a program. */
 void point_facts_add(PointFacts *facts, const char *source, const char *program);
 
-/* The same from "/" and the session bus, on a thread, as some process may not answer. NULL: it took too long. */
+/* Looks at "/" and the session bus, on a thread, as reading about some process may hang. NULL: it took too long. */
 PointFacts *point_facts_within_time(void);
 
 /* "SOURCE would show NAMES", fit to be printed; NULL: none. Malloc'ed. */

@@ -135,7 +135,7 @@ static void check_instrumentation(DoctorReport *report,
                                        "kernel's view of it can be recorded"));
 }
 
-/* Each with what follows from it. */
+/* Each check with what follows from it. */
 static void check_variable(DoctorReport *report, const char *variable) {
         static const struct {
                 const char *name;

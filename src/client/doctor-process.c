@@ -25,7 +25,7 @@ static bool contains(const void *data, size_t n, const char *text) {
         return memmem(data, n, text, strlen(text));
 }
 
-/* Words that are in a file only if the code is. */
+/* Text that is in a file only if it contains the code. */
 static void look_through(ProgramFacts *facts, const void *data, size_t n) {
         facts->is_readable = true;
         facts->names_library = contains(data, n, "libdesktrace.so.");
@@ -130,7 +130,7 @@ static bool thread_is_ours(int tasks, const char *tid) {
         return name && g_str_has_prefix(name, "desktrace\n");
 }
 
-/* Not the first one, which has the program's name. */
+/* Skips the first one, which has the program's name. */
 static void read_threads(ProcessFacts *facts, int dir) {
         int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
@@ -212,7 +212,7 @@ ProcessFacts *process_facts_free(ProcessFacts *facts) {
 }
 
 /*
- * All of them
+ * All processes
  */
 
 static bool process_is(int proc, const char *pid, const char *program) {

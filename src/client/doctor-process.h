@@ -14,7 +14,7 @@
 #include "client/doctor.h"
 #include "shared/process-maps.h"
 
-#define PROCESSES_MAX             65536 /* searched for a name */
+#define PROCESSES_MAX             65536 /* processes searched for a name */
 #define PROCESSES_FOUND_MAX       4
 #define PROCESS_ENVIRON_BYTES_MAX (1u << 20)
 #define PROCESS_PROGRAM_BYTES_MAX (UINT64_C(256) << 20) /* of a program's file that are searched */
@@ -41,7 +41,7 @@ typedef struct ProcessFacts {
         bool has_maps; /* they could be read */
         char *library; /* the libdesktrace that is mapped, or NULL */
         bool library_is_deleted;
-        bool has_thread; /* the library's own, which dt_init() starts */
+        bool has_thread; /* the library's own thread, which dt_init() starts */
 
         bool has_environ;
         char **variables;  /* "NAME=value" of those that matter here */
@@ -54,7 +54,8 @@ ProcessFacts *process_facts_new(int root, pid_t pid);
 ProcessFacts *process_facts_free(ProcessFacts *facts);
 DEFINE_CLEANUP(ProcessFacts *, process_facts_free)
 
-/* Processes whose program is the file of that absolute path, or, without a slash, called so: of pid_t. */
+/* Finds the processes whose program is the file of that absolute path, or, without a slash, has that name. An array of
+ * pid_t. */
 GArray *process_find(int root, const char *program);
 
 void program_facts_read(ProgramFacts *facts, int root, const char *path);

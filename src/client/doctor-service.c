@@ -244,7 +244,7 @@ static void read_polkit(PolkitFacts *polkit, sd_bus *bus) {
 }
 
 /*
- * All of it
+ * All facts
  */
 
 static int read_names(ServiceFacts *facts, sd_bus *bus) {

@@ -19,8 +19,8 @@
 
 typedef enum DoctorLevel {
         DOCTOR_OK,
-        DOCTOR_NOTE,    /* worth knowing; may be the reason */
-        DOCTOR_PROBLEM, /* something cannot be recorded because of it */
+        DOCTOR_NOTE,    /* worth knowing, and may be the cause */
+        DOCTOR_PROBLEM, /* this keeps something from being recorded */
 } DoctorLevel;
 
 typedef struct DoctorFinding {

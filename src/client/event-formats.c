@@ -11,7 +11,7 @@
 #define EVENTS_PATH      "/sys/kernel/tracing/events"
 #define FORMAT_BYTES_MAX (256u << 10)
 
-/* The names are the service's word, and the file is read with our rights. */
+/* The names come from the service, but the files are read with the user's rights. */
 static bool is_event_path(const char *name) {
         return strchr(name, '/') && *name != '/' && !strstr(name, "..");
 }
@@ -38,7 +38,7 @@ static int read_reply(GHashTable *formats, sd_bus_message *reply) {
         return r;
 }
 
-/* Of `n` events from `first` on. 0 or an errno. */
+/* Asks for the formats of `n` events from `first` on. 0 or an errno. */
 static int call(sd_bus_message **ret_reply,
                 const BusClient *client,
                 const GPtrArray *events,

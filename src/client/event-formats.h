@@ -4,7 +4,7 @@
 /*
  * Event formats: what the kernel's events are made of, as text of tracefs
  *
- * Those who may read tracefs do; the others ask the service, which has the probes read them.
+ * A user who may read tracefs does so; for other users the service has the probes read them.
  */
 
 #include <glib.h>

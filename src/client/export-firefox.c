@@ -31,7 +31,7 @@ typedef struct Firefox {
         GArray *samples; /* Sample, by thread and time */
         GArray *slices;  /* ExportSlice, by thread */
         GHashTable *text_numbers, *category_numbers;
-        GPtrArray *texts, *categories; /* category 0 is for what has none */
+        GPtrArray *texts, *categories; /* category 0 is for samples without one */
         guint next_sample, next_slice;
         bool has_threads;
 } Firefox;
@@ -161,7 +161,7 @@ static void put_indexes(JsonWriter *writer, const char *key, size_t n) {
         json_end_array(writer);
 }
 
-/* A parent comes before its children, and so no circle can be told. */
+/* A parent comes before its children, so there can be no circle. */
 static void put_stack_table(Firefox *firefox, JsonWriter *writer) {
         const GArray *callsites = firefox->frames.callsites;
 
@@ -187,7 +187,7 @@ static void put_stack_table(Firefox *firefox, JsonWriter *writer) {
         json_end_object(writer);
 }
 
-/* The table's frames, and one more for those that stacks name and nobody told of. */
+/* The table's frames, and one more in place of frames that stacks refer to but that are missing. */
 static void put_frame_table(Firefox *firefox, JsonWriter *writer) {
         const TraceTable *frames = &firefox->store->tables[TRACE_TABLE_FRAME];
         size_t n = firefox->frames.names->len;
@@ -278,7 +278,7 @@ static void put_texts(Firefox *firefox, JsonWriter *writer) {
         json_end_array(writer);
 }
 
-/* Last, as only then all texts are known. */
+/* This comes last, as only then all texts are known. */
 static void put_shared(Firefox *firefox, JsonWriter *writer) {
         static const char *const symbols[] = {
                 "libIndex", "address", "name", "functionSize", NULL
@@ -323,7 +323,7 @@ static void put_libraries(Firefox *firefox, JsonWriter *writer) {
  * Threads
  */
 
-/* Time is in milliseconds here. What counts once has no weight. */
+/* Time is in milliseconds here. Samples that count once have no weight. */
 static void put_weights(Firefox *firefox, JsonWriter *writer, guint first, guint end) {
         const Export *export = firefox->export;
 
@@ -400,7 +400,7 @@ static int marker_phase(int64_t dur) {
         return dur < 0 ? PHASE_INTERVAL_START : dur == 0 ? PHASE_INSTANT : PHASE_INTERVAL;
 }
 
-/* One column of the markers, for each of a thread's slices. */
+/* Writes one column of the markers, with a value for each slice of the thread. */
 static void put_marker(Firefox *firefox, JsonWriter *writer, const char *column, uint32_t row) {
         const TraceTable *slices = &firefox->store->tables[TRACE_TABLE_SLICE];
         const char *category = export_name(firefox->store, TRACE_TABLE_SLICE, SLICE_CATEGORY, row);
@@ -510,7 +510,7 @@ static uint32_t next_thread(const Firefox *firefox) {
         return utid;
 }
 
-/* Samples and slices are both in the order of threads: they are merged. */
+/* Samples and slices are both sorted by thread, and merged here. */
 static void put_threads(Firefox *firefox) {
         uint32_t utid;
 
@@ -532,7 +532,7 @@ static void put_threads(Firefox *firefox) {
 }
 
 /*
- * About the whole
+ * The profile as a whole
  */
 
 static void put_categories(Firefox *firefox, JsonWriter *writer) {
@@ -620,7 +620,7 @@ int export_firefox(Export *export) {
                 json_end_object(&writer);
                 fprintf(export->stream,
                         "%s\n",
-                        writer.text->str + 1); /* goes on where threads ended */
+                        writer.text->str + 1); /* continues where the list of threads ended */
                 json_writer_deinit(&writer);
         }
         firefox_deinit(&firefox);

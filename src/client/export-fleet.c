@@ -19,7 +19,8 @@
 #include "client/fleet-tally.h"
 #include "client/parquet-writer.h"
 
-/* By which the number of a machine is made another one, from which nobody learns the first. */
+/* Identifies this use of the machine's number: the number that is written is derived from both, and does not reveal the
+ * machine's. */
 #define FLEET_APPLICATION \
         SD_ID128_MAKE(b4, e3, 6c, 1f, 7a, 2d, 4d, 0e, 9c, 55, 0f, a1, 83, 6e, 20, d7)
 
@@ -37,7 +38,7 @@ typedef struct Fleet {
 typedef struct FleetColumn {
         const char *name;
         ParquetType type;
-        const char *sql; /* NULL: the table is made otherwise */
+        const char *sql; /* NULL: the table is not made by SQL */
 } FleetColumn;
 
 typedef struct FleetTable {
@@ -149,7 +150,7 @@ static char *select_of(const Fleet *fleet, const FleetTable *table) {
 }
 
 /*
- * What is added up here
+ * Sums
  */
 
 static void put_text(ParquetColumn *column, const char *text) {
@@ -159,7 +160,7 @@ static void put_text(ParquetColumn *column, const char *text) {
                 parquet_column_add_nothing(column);
 }
 
-/* The columns of a process, from this one on; the next one. */
+/* Writes the columns of a process, from this column on. Returns the next column. */
 static size_t put_process(Fleet *fleet, ParquetWriter *writer, size_t column, uint32_t upid) {
         static const unsigned names[] = {
                 PROCESS_NAME, PROCESS_APP, PROCESS_UNIT, PROCESS_USER_UNIT, PROCESS_CONTAINER
@@ -261,7 +262,7 @@ static char *table_directory(const Fleet *fleet, const FleetTable *table) {
                                fleet->machine);
 }
 
-/* Under another name until it is whole: engines may read the tree at any time. */
+/* The file has another name until it is complete, as engines may read the tree at any time. */
 static int write_file(Fleet *fleet, const FleetTable *table) {
         g_autofree char *directory = table_directory(fleet, table),
                         *path = g_strdup_printf("%s/%s.parquet", directory, fleet->uuid),
@@ -299,7 +300,7 @@ static int check_file(Fleet *fleet, const FleetTable *table) {
         return fleet->export->replace || access(path, F_OK) < 0 ? 0 : EXPORT_E_EXISTS;
 }
 
-/* None of the files is written if one is there. */
+/* If one of the files exists, none is written. */
 static int for_tables(Fleet *fleet, int (*call)(Fleet *fleet, const FleetTable *table)) {
         int r = 0;
 
@@ -340,7 +341,7 @@ static int find_machine(Fleet *fleet) {
         return 0;
 }
 
-/* Of the time of day at its beginning, in UTC. */
+/* The date at the trace's beginning, in UTC. */
 static int find_day(Fleet *fleet) {
         struct tm parts;
         int64_t ns;
@@ -356,7 +357,7 @@ static int find_day(Fleet *fleet) {
         return 0;
 }
 
-/* It becomes the name of files, and a text in SQL. */
+/* The name becomes part of file names and of SQL text. */
 static int find_uuid(Fleet *fleet) {
         const char *uuid = export_metadata(fleet->store, "trace_uuid");
 
@@ -367,7 +368,8 @@ static int find_uuid(Fleet *fleet) {
         return 0;
 }
 
-/* All parts at once: when a statement needs more, the trace is read again, and its threads have other numbers. */
+/* Reads all parts at once: if a later statement needed more, the trace would be read again, and its threads would get
+ * other numbers. */
 int export_fleet(Export *export) {
         int r = query_load(export->query, TRACE_PART_ALL & ~(unsigned)TRACE_PART_KERNEL);
         Fleet fleet = { .export = export, .store = query_store(export->query) };

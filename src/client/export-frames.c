@@ -76,7 +76,7 @@ static void finish_names(Naming *naming) {
                 g_ptr_array_add(frames->names, g_steal_pointer(&naming->outer->pdata[i]));
 }
 
-/* Without a name, a frame is where it is in its file. */
+/* A frame without a name is called by its place in its file. */
 static int load_names(Export *export, Naming *naming) {
         int r = export_each(export,
                             "SELECT symbol_set_id, name FROM stack_profile_symbol ORDER BY id",
@@ -134,7 +134,7 @@ put_functions(const ExportFrames *frames, uint32_t frame, uint32_t *ret, size_t 
         return n_outer + 1;
 }
 
-/* What a file has may be a circle. */
+/* The callers in a file may form a circle. */
 size_t export_frames_walk(const ExportFrames *frames, uint32_t callsite, uint32_t *ret) {
         size_t n = 0;
 

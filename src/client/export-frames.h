@@ -13,7 +13,7 @@ typedef struct ExportCallsite {
         uint32_t parent, frame; /* of the outer frame; a row of the frames */
 } ExportCallsite;
 
-/* The functions into which that of a frame is inlined, as names from `first` on. */
+/* The functions into which a frame's function is inlined: their names, from `first` on. */
 typedef struct ExportInlined {
         uint32_t first, n;
 } ExportInlined;

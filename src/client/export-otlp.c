@@ -49,7 +49,7 @@ static void items_add(Items *items, uint32_t slice, uint32_t item) {
         items->first[slice] = item;
 }
 
-/* Of the slice itself or those around it, the one that is a span: it takes time, and its end is known. */
+/* Finds the span among the slice itself and those around it: a slice that takes time, and whose end is known. */
 static uint32_t span_of(const TraceStore *store, uint32_t row) {
         const TraceTable *slices = &store->tables[TRACE_TABLE_SLICE];
 
@@ -61,7 +61,7 @@ static uint32_t span_of(const TraceStore *store, uint32_t row) {
         return TRACE_NONE;
 }
 
-/* Instants that are in no span are spans without length. */
+/* Instants outside of all spans become spans without length. */
 static bool is_span(const TraceStore *store, uint32_t row) {
         int64_t dur = trace_table_i64(&store->tables[TRACE_TABLE_SLICE], SLICE_DUR, row);
 
@@ -109,7 +109,10 @@ static void put_ns(Otlp *otlp, const char *key, int64_t ts) {
 static void put_span_id(Otlp *otlp, const char *key, uint32_t row) {
         char text[20];
 
-        snprintf(text, sizeof(text), "%016" PRIx64, (uint64_t)row + 1); /* no span is 0 */
+        snprintf(text,
+                 sizeof(text),
+                 "%016" PRIx64,
+                 (uint64_t)row + 1); /* no span has the number 0 */
         otlp_id(&otlp->writer, key, text);
 }
 
@@ -166,7 +169,7 @@ static void put_thread(Otlp *otlp, uint32_t utid) {
                  export_name(otlp->store, TRACE_TABLE_THREAD, THREAD_NAME, utid));
 }
 
-/* Where it was: a thread, or another track. */
+/* The slice's place: a thread, or another track. */
 static void put_place(Otlp *otlp, uint32_t row) {
         uint32_t track = trace_table_get(slices_of(otlp), SLICE_TRACK, row);
 
@@ -369,7 +372,8 @@ static void put_lines(Otlp *otlp, const GArray *slices) {
                 end_line(otlp);
 }
 
-/* The trace's own number without its dashes. One that has none is known by when it was recorded. */
+/* The trace's own number without its dashes. A trace without a number gets one from the time at which it was
+ * recorded. */
 static void make_trace_id(Otlp *otlp) {
         const char *uuid = export_metadata(otlp->store, "trace_uuid");
         size_t n = 0;

@@ -10,7 +10,7 @@
 #include "client/parquet-writer.h"
 #include "shared/macro.h"
 
-/* What a table declares, so that its files agree with each other whatever is in them. */
+/* Column types as a table declares them, so that all of its files agree, whatever is in them. */
 static ParquetType declared_type(sqlite3_stmt *row, int column) {
         const char *type = sqlite3_column_decltype(row, column);
 
@@ -21,7 +21,7 @@ static ParquetType declared_type(sqlite3_stmt *row, int column) {
                                      : PARQUET_INT64;
 }
 
-/* A byte of zero in a text would end it. */
+/* A zero byte would end the text. */
 static bool put_text(ParquetColumn *column, sqlite3_stmt *row, int i) {
         const char *text = (const char *)sqlite3_column_text(row, i);
         g_autofree char *whole = NULL;
@@ -31,7 +31,7 @@ static bool put_text(ParquetColumn *column, sqlite3_stmt *row, int i) {
         return parquet_column_add_text(column, text ? text : "");
 }
 
-/* Asks SQLite for the column once: each of its functions for columns of a row looks at the whole statement. */
+/* Asks SQLite for the column's value once, as each of its column functions examines the whole statement. */
 static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
         sqlite3_value *value = sqlite3_column_value(row, i);
 
@@ -62,7 +62,7 @@ int export_parquet_take(Export *export, sqlite3_stmt *row, void *user_data) {
         return parquet_writer_end_row(writer);
 }
 
-/* Columns are there even if there is no row. */
+/* The file has its columns even if there is no row. */
 static int add_columns(Export *export, ParquetWriter *writer, const char *sql) {
         sqlite3_stmt *statement = NULL;
         int r = query_prepare(export->query, &sql, &statement);

@@ -28,7 +28,7 @@ static int take_source(Export *export, sqlite3_stmt *row, void *user_data) {
         return 0;
 }
 
-/* Where nobody asks, it is what processors ran, if that is there. */
+/* Unless the user asks for others, samples of what processors ran are taken, if there are any. */
 static int choose(Export *export, Sources *sources) {
         bool is_clear = export->samples || sources->n == 1 ||
                         g_strcmp0(sources->found, EXPORT_SAMPLES_CPU) == 0;
@@ -62,7 +62,7 @@ int export_samples_choose(Export *export) {
         return r;
 }
 
-/* Of a sleep that begins before the range or ends behind it, what lies in it. */
+/* For a sleep that begins before the range or ends behind it, the part within the range. */
 static char *times_sql(const Export *export) {
         return export->has_range
                        ? sqlite3_mprintf("(SELECT utid, max(ts, %lld) AS ts, callsite_id, min(ts + "

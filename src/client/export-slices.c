@@ -51,7 +51,7 @@ GArray *export_slices(Export *export,
         return slices;
 }
 
-/* As JSON has numbers, those past 63 bits are texts. */
+/* Numbers of more than 63 bits are written as texts, as JSON has no room for them. */
 static ExportArg
 read_arg(const TraceStore *store, const TraceTable *table, uint32_t row, const char *type) {
         ExportArg arg = { .key = export_name(store, TRACE_TABLE_ARG, ARG_KEY, row) };

@@ -55,7 +55,7 @@ static int stacks_load(Stacks *stacks, Export *export, const char *columns, cons
  * Folded: "program;thread;outer;inner n"
  */
 
-/* Neither what divides frames nor what drives a terminal. */
+/* Replaces the separators of frames, and characters that drive a terminal. */
 static void put_folded(FILE *stream, const char *name) {
         for (; *name; name++) {
                 unsigned char c = (unsigned char)*name;
@@ -124,7 +124,7 @@ static int take_off_cpu(Export *export, sqlite3_stmt *row, void *user_data) {
         return 0;
 }
 
-/* As much of a state's time as is in the range. */
+/* The part of a state's time that is in the range. */
 static char *time_in_range(const Export *export) {
         return export->has_range ? g_strdup_printf("min(s.ts + s.dur, %" G_GINT64_FORMAT
                                                    ") - max(s.ts, %" G_GINT64_FORMAT ")",

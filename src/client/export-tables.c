@@ -166,7 +166,7 @@ static int export_table(Export *export, Database *database, const char *name) {
         return r == QUERY_E_DONE ? 0 : r;
 }
 
-/* All parts at once: otherwise each table reads the file again. */
+/* Reads all parts at once; otherwise each table would read the file again. */
 static int load_tables(Export *export) {
         unsigned parts = TRACE_PART_ALL;
 

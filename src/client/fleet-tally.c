@@ -14,7 +14,7 @@ static int compare_keys(const void *left, const void *right) {
         return x < y ? -1 : x > y;
 }
 
-/* The place of a key in the array, which has it from now on; TRACE_MAP_NONE: no memory. */
+/* Returns the key's place in the array, and adds the key if need be; TRACE_MAP_NONE: no memory. */
 static uint64_t find_place(TraceMap *places, GArray *items, uint64_t key) {
         uint64_t place = trace_map_find(places, key);
 
@@ -26,7 +26,7 @@ static uint64_t find_place(TraceMap *places, GArray *items, uint64_t key) {
         return items->len - 1;
 }
 
-/* One that somebody woke: others can run because they were taken off a CPU. */
+/* Whether somebody woke the thread; otherwise it was taken off a CPU and can still run. */
 static bool is_wakeup(const TraceStore *store, uint32_t row) {
         const TraceTable *states = &store->tables[TRACE_TABLE_STATE];
 
@@ -80,7 +80,7 @@ static void add_time(FleetTime *item, unsigned state, int64_t ns) {
         *sum = time_add(*sum, ns);
 }
 
-/* Cuts a state at full seconds. False: not all of it is in. */
+/* Splits a state at full seconds. False: a part of it was left out. */
 static bool add_state(Times *times, uint32_t row, unsigned state) {
         const TraceTable *states = &times->store->tables[TRACE_TABLE_STATE];
         uint32_t utid = trace_table_get(states, STATE_UTID, row),
@@ -94,7 +94,7 @@ static bool add_state(Times *times, uint32_t row, unsigned state) {
         FleetTime *item = ts < 0 ? NULL : find_time(times, second_of(ts), upid);
 
         if (!item)
-                return false; /* or before there were such clocks */
+                return false; /* no memory, or a time before 1970 */
         item->n_switches += state == ANSWER_STATE_RAN;
         item->n_wakeups += is_wakeup(times->store, row);
         while (item && ts < end) {

@@ -17,7 +17,8 @@
 #define CLEAR_PERIOD_MS_MIN 500
 #define CLEAR_PERIOD_MS_MAX 5000
 
-/* A snapshot begins where writers started over: four times within the time that counts, little is given away. */
+/* A snapshot begins where writers started over. They do so four times within the wanted time, so that little of it is
+ * lost. */
 static uint32_t clear_period_ms(uint32_t before_ms) {
         return CLAMP(before_ms / 4, CLEAR_PERIOD_MS_MIN, CLEAR_PERIOD_MS_MAX);
 }
@@ -68,7 +69,7 @@ void flight_recorder_apply(const FlightRecorder *recorder,
 }
 
 /*
- * What is said
+ * Messages
  */
 
 static uint32_t duration_ms(const RecordRequest *request) {

@@ -12,12 +12,12 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
-/* Where Flatpak shows the system's /usr, to apps with "--filesystem=host-os". */
+/* The place at which Flatpak shows the system's /usr to apps with "--filesystem=host-os". */
 #define FLATPAK_HOST "/run/host"
 
-/* Our thread makes a program one of several threads, in which glibc's malloc() takes a lock for all that the calling
- * thread has not cached. It caches 7 blocks of a size; with as many as each version allows the lock is as rare as a
- * program with one thread needs. */
+/* The library's thread makes the program multi-threaded, and then glibc's malloc() takes a lock for every block that
+ * the calling thread has not cached. A thread caches 7 blocks of a size by default. With as many as every version of
+ * glibc allows, the lock is rare enough for a program that used to have one thread. */
 #define TUNABLE       "glibc.malloc.tcache_count"
 #define TUNABLE_VALUE TUNABLE "=127"
 
@@ -40,7 +40,7 @@ static ExitStatus parse_interval(uint64_t *ret_interval, const char *text) {
         return STATUS_USAGE;
 }
 
-/* Options of flatpak's own may stand before "run". 0: it is something else. */
+/* Flatpak's own options may stand before "run". 0: the command is another one. */
 static size_t find_flatpak_run(const char *const *command) {
         g_autofree char *base = g_path_get_basename(command[0]);
 
@@ -79,7 +79,7 @@ static void prepare_app(HeapCommand *ret, const char *library) {
         }
 }
 
-/* What the user has chosen stays. */
+/* The user's own choice stays. */
 static char *find_tunables(void) {
         const char *set = g_getenv("GLIBC_TUNABLES");
 

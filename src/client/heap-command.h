@@ -22,8 +22,8 @@ typedef struct HeapCommand {
         char *preload;     /* $LD_PRELOAD; NULL: nothing is loaded into the command itself */
         char *interval;    /* $DESKTRACE_HEAP; NULL: no command's heap is recorded */
         char *tunables;    /* $GLIBC_TUNABLES; NULL: as they are */
-        char *app_preload; /* $LD_PRELOAD in a sandbox of Flatpak; NULL: the command is none */
-        char *app_folder;  /* which has to be shown to it; NULL: the system's is enough */
+        char *app_preload; /* $LD_PRELOAD in a Flatpak sandbox; NULL: the command starts none */
+        char *app_folder; /* the directory that the sandbox has to see; NULL: the system's is enough */
 } HeapCommand;
 
 void heap_command_deinit(HeapCommand *command);

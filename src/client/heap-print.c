@@ -129,7 +129,7 @@ static void print_sites(const Print *print, const HeapProgram *program, const He
         print_more(sites->len - n);
 }
 
-/* A thread that is alone has allocated all. */
+/* A single thread has allocated everything. */
 static void print_threads(const Print *print, const HeapProgram *program) {
         const size_t n_all = program->threads->len,
                      n = print->n_rows_max ? MIN(print->n_rows_max, n_all) : n_all;
@@ -168,7 +168,7 @@ static void print_sums(const HeapProgram *program) {
                text_format_size(soon, program->sums[TRACE_HEAP_FREED_SOON]));
 }
 
-/* How far all that is to be believed. */
+/* How far these figures can be believed. */
 static void print_trust(const HeapProgram *program) {
         char interval[TEXT_SIZE_BYTES], others[TEXT_SIZE_BYTES];
 

@@ -24,7 +24,7 @@
 
 #define NATIVE_CLASS (sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32)
 
-/* What a file begins with. */
+/* The first bytes of a file. */
 typedef struct Head {
         union {
                 char text[HEAD_BYTES];
@@ -64,7 +64,7 @@ static bool is_of_same_kind(const Head *program, const Head *library) {
                program->elf.e_machine == library->elf.e_machine;
 }
 
-/* The dynamic linker itself, as a command, loads what it is told to. */
+/* The dynamic linker, run as a command, loads the program that it is given. */
 static bool is_linker(const char *path) {
         g_autofree char *base = g_path_get_basename(path);
 
@@ -84,7 +84,7 @@ static void read_interpreter(Interpreter *ret, int fd, const ElfW(Phdr) * segmen
                 memcpy(ret->path, "?", sizeof("?"));
 }
 
-/* The dynamic linker that a program asks for. What cannot be read is left to those who start it. */
+/* Finds the dynamic linker that a program asks for. If the file cannot be read, starting it will fail and say why. */
 static Interpreter find_interpreter(const Head *head, int fd) {
         ElfW(Phdr) segments[SEGMENTS_MAX];
         const size_t n = MIN((size_t)head->elf.e_phnum, (size_t)SEGMENTS_MAX);
@@ -102,7 +102,7 @@ static Interpreter find_interpreter(const Head *head, int fd) {
         return interpreter;
 }
 
-/* What the kernel would not heed. */
+/* Cases in which the kernel ignores them. */
 static bool is_without_privileges(const char *path) {
         struct statvfs fs;
 
@@ -110,7 +110,8 @@ static bool is_without_privileges(const char *path) {
                (statvfs(path, &fs) == 0 && fs.f_flag & ST_NOSUID);
 }
 
-/* Which other privileges the kernel gives to it, for which the dynamic linker does not load what a user says. */
+/* Other privileges that the kernel gives to the program, with which the dynamic linker loads nothing that a user
+ * names. */
 static const char *other_privileges(const char *path) {
         struct stat st;
 
@@ -162,7 +163,7 @@ elf_refusal(const char *path, const char *clean, const Head *head, int fd, const
         return privileges_refusal(path, clean);
 }
 
-/* A script's own privileges count for nothing. */
+/* A script's own privileges have no effect. */
 char *heap_program_refusal(const char *program, const char *library) {
         g_autofree char *path = g_strdup(program);
 

@@ -10,7 +10,8 @@
 #include "trace/trace-import.h"
 #include "trace/trace-stack-text.h"
 
-/* How our library calls the end of a stack that goes on where it could not follow, and what it had no room for. */
+/* The heap library's names for the end of a stack that it could not follow further, and for allocations that it had no
+ * room for. */
 #define TRUNCATED "[truncated]"
 #define OTHERS    "[others]"
 

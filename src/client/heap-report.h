@@ -4,8 +4,8 @@
 /*
  * Heap report: what programs have allocated, at the end of a trace
  *
- * By program, the one with the most in use first, and in each by call stack. And what is not to be believed: stacks
- * that are not complete, and what was counted without a stack.
+ * By program, the one with the most in use first, and in each by call stack. The report also says what cannot be
+ * believed: incomplete stacks, and allocations that were counted without a stack.
  */
 
 #include <glib.h>
@@ -34,8 +34,8 @@ typedef struct HeapProgram {
         const char *name; /* or NULL */
         const char *heap;
         uint64_t interval;
-        uint32_t recording; /* 0 but for the second and further ones at the same time */
-        bool has_ended;     /* the program, and this is what it left */
+        uint32_t recording; /* 0, except for second and further recordings at the same time */
+        bool has_ended;     /* the program, and these allocations were left */
         uint64_t sums[_TRACE_HEAP_SUMS_N];
         size_t n_complete;
         uint64_t complete; /* bytes that complete stacks allocated */
@@ -47,8 +47,7 @@ typedef struct HeapProgram {
 typedef struct HeapReport {
         TraceStore *store;
         GPtrArray *programs; /* of HeapProgram */
-        uint64_t
-                n_invalid; /* sums that contradict each other, or have a stack that was never told */
+        uint64_t n_invalid;  /* sums that contradict each other, or whose stack is missing */
 } HeapReport;
 
 /* *ret is NULL when there are none. 0 or an errno. */
@@ -62,6 +61,6 @@ uint64_t heap_n_in_use(const uint64_t *sums);
 
 typedef enum HeapOrder { HEAP_BY_IN_USE, HEAP_BY_PEAK, HEAP_BY_CHURN } HeapOrder;
 
-/* What a site has in an order, and the sites that have anything, the largest first: of HeapSite, borrowed. */
+/* A site's value in an order, and the sites whose value is not 0, the largest first: of HeapSite, borrowed. */
 uint64_t heap_order_value(HeapOrder order, const HeapSite *site);
 GPtrArray *heap_report_sorted(const HeapProgram *program, HeapOrder order);

@@ -9,7 +9,7 @@
 #include "client/say.h"
 #include "shared/text.h"
 
-/* What GOption fills in. */
+/* The variables that GOption fills in. */
 typedef struct CommonOptions {
         gboolean help, system, user, standalone, no_ask, no_legend, quiet;
         char *json;
@@ -26,7 +26,7 @@ static const char *default_json_option(void) {
         return isatty(STDOUT_FILENO) ? "--json=pretty" : "--json=short";
 }
 
-/* Their values are always behind "=": what follows may be an event. */
+/* Their values always follow "=": the next argument may be an event. */
 static bool is_bare_with_value(const char *verb, const char *argument) {
         return verb && streq(verb, "record") &&
                (streq(argument, "--stacks") || streq(argument, "--heap"));
@@ -93,7 +93,7 @@ usage_unknown(const char *format, const char *name, const char *const known[], s
         return status;
 }
 
-/* Without the dashes, which would make all options alike. */
+/* Collects names without their dashes, which would make all options similar. */
 static void collect_options(GPtrArray *known, const GOptionEntry *entries) {
         for (; entries && entries->long_name; entries++)
                 if (*entries->long_name)
@@ -126,7 +126,7 @@ static void say_unknown_option(const Invocation *invocation,
         }
 }
 
-/* Which was not meant for another one. */
+/* Whether exactly this option was given. */
 static bool has_option(const Invocation *invocation, const char *name) {
         return g_strv_contains((const char *const *)invocation->options, name);
 }

@@ -20,7 +20,7 @@ void kernel_events_deinit(KernelEvents *events) {
 }
 
 /*
- * Where they are known from
+ * Sources of the names
  */
 
 /* tracefs writes "group:name". */
@@ -82,7 +82,7 @@ static int read_reply(KernelEvents *events, sd_bus_message *reply) {
         return r;
 }
 
-/* Nobody is asked for a password for it. An older service does not know the call. */
+/* No password is asked for. An older service does not know the call. */
 static void read_service(KernelEvents *events, const BusClient *client, bool starts_probes) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
         int r;
@@ -141,7 +141,7 @@ void kernel_events_read(KernelEvents *events, const BusClient *client, bool star
 }
 
 /*
- * What they are compared with
+ * Names to compare with
  */
 
 static bool is_group(const char *event) {
@@ -178,7 +178,8 @@ static const char *nearest_of(const char *name, const GPtrArray *names) {
         return text_nearest(name, (const char *const *)names->pdata, names->len);
 }
 
-/* Whether an event that is not among them is none. What is left open the probes know, and refuse what there is not. */
+/* Whether an event that is not in the list certainly does not exist. If that is uncertain, the probes decide, and
+ * refuse an event that does not exist. */
 static bool is_none(const KernelEvents *events, const char *event, const char *nearest) {
         size_t n_group = strcspn(event, "/");
 
@@ -192,8 +193,8 @@ static bool is_none(const KernelEvents *events, const char *event, const char *n
 }
 
 /*
- * Slips that the kernel's symbols tell. What a group or a name is near to is taken for what was meant; where nothing is
- * near, it may be an event that was defined on this machine.
+ * Misspelt names, found by the kernel's symbols. The nearest group or name is taken for the one that was meant. If
+ * nothing is near, the event may have been defined on this machine.
  */
 
 static bool has_group(const KernelEvents *events, const char *group) {
@@ -226,7 +227,7 @@ static char *meant_in_group(const KernelEvents *events, const char *group, const
         return whole ? g_strdup(whole) : g_strconcat(group, "/", nearest, NULL);
 }
 
-/* A group that there is not, as far as all are known. */
+/* Whether the group certainly does not exist. */
 static char *
 meant_of_unknown_group(const KernelEvents *events, const char *group, const char *name) {
         const char *whole = find_named(events, name), *nearest;

@@ -4,9 +4,9 @@
 /*
  * Kernel events: the names of this machine's kernel events, as far as we can find out
  *
- * tracefs knows them, but only root may read it; the service has them from the probes, if these have run. Where neither
- * knows, there are the events of the presets and the kernel's symbols (kernel-names.h), which have the names of all
- * events but seldom their groups: enough to refuse most misspelt names before anybody is asked for a password.
+ * tracefs knows them, but only root may read it; the service has them from the probes, if these have run. If neither
+ * source can be read, the events of the presets remain, and the kernel's symbols (kernel-names.h), which have the names
+ * of all events but seldom their groups: enough to refuse most misspelt names before a password is asked for.
  */
 
 #include <glib.h>
@@ -16,9 +16,9 @@
 #include "client/kernel-names.h"
 
 typedef enum KernelEventsOrigin {
-        KERNEL_EVENTS_SAMPLES, /* some there are: those of the presets */
+        KERNEL_EVENTS_SAMPLES, /* some that exist: those of the presets */
         KERNEL_EVENTS_LAST,    /* the probes' last list: modules may have added more since */
-        KERNEL_EVENTS_CURRENT, /* all, but for those that were defined on this machine (kprobes) */
+        KERNEL_EVENTS_CURRENT, /* all, except for events that were defined on this machine (kprobes) */
         KERNEL_EVENTS_ALL,
 } KernelEventsOrigin;
 
@@ -39,8 +39,8 @@ void kernel_events_read(KernelEvents *events, const BusClient *client, bool star
  * nearest name: STATUS_USAGE. */
 ExitStatus kernel_events_check(const KernelEvents *events, const char *event);
 
-/* What an event of a config, which may lack its group, was probably meant to be. NULL: there is such an event, or
- * nothing is near to it, as of another kernel's. Free with g_free(). */
+/* The event that an entry of a config, which may lack its group, was probably meant to be. NULL: the event exists, or
+ * nothing is near to it, as with events of other kernels. Free with g_free(). */
 char *kernel_events_meant(const KernelEvents *events, const char *event);
 
 /* Whether a word that stands for a data source is an event or a group of the kernel, which are written otherwise. Says

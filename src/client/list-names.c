@@ -17,8 +17,8 @@
 #include "shared/text.h"
 
 /*
- * Events: known to the probes, and to a service that they have told. What they are made of is looked up when it is
- * asked for.
+ * Events: the probes know them, and so does the service once the probes have listed them. Their fields are looked
+ * up when they are asked for.
  */
 
 typedef struct ListedEvent {
@@ -31,7 +31,7 @@ static const TableColumn event_columns[] = { { N_("EVENT") },
                                              { N_("ID"), true },
                                              { N_("FIELDS") } };
 
-/* Without the type, the array's length, and what is before a name that is a pointer. */
+/* Leaves out the type, the array's length, and the star of a pointer. */
 static char *field_name(const char *declaration) {
         g_autofree char *text = g_strndup(declaration, strcspn(declaration, "["));
         const char *space, *rest = strchr(declaration, ']');

@@ -47,7 +47,7 @@ int main(int argc, char *argv[]) {
         _cleanup_(freep) char *verb = NULL;
 
         locale_init();
-        signal(SIGPIPE, SIG_IGN); /* writing tells by EPIPE */
+        signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE */
         say_set_command(argv);
         invocation_init(&invocation, &verb, (const char *const *)argv);
         if (!verb)

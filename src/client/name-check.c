@@ -34,7 +34,7 @@ static const ViewSource *find_source(const NameCheck *check, const char *name) {
         return NULL;
 }
 
-/* What is not there: an error, or worth a note. `nearest` may be NULL; `format` has one %s. */
+/* Reports a missing name, as an error or a note. `nearest` may be NULL; `format` has one %s. */
 static ExitStatus
 say_absent(const NameCheck *check, const char *format, const char *name, const char *nearest) {
         g_autofree char *clean = say_clean(name, strlen(name));
@@ -143,7 +143,7 @@ static void note_slips(const NameCheck *check, const GPtrArray *events) {
 }
 
 /*
- * All of them
+ * All names
  */
 
 static ExitStatus check_events(const NameCheck *check, const GPtrArray *events) {

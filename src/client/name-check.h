@@ -17,8 +17,8 @@
 
 typedef enum NameCheckWait {
         NAME_CHECK_NOW,   /* nothing else will come */
-        NAME_CHECK_LATER, /* programs may start while it records: what is not there yet is told */
-        NAME_CHECK_OURS,  /* we start the program ourselves: nothing needs to be there */
+        NAME_CHECK_LATER, /* programs may start while it records: missing names are noted */
+        NAME_CHECK_OURS,  /* the client starts the program itself: nothing needs to exist yet */
 } NameCheckWait;
 
 /* Reports missing names and what was probably meant: STATUS_USAGE, STATUS_NOT_FOUND. */

@@ -94,7 +94,7 @@ void otlp_writer_print(const OtlpWriter *writer, FILE *stream) {
                 fprintf(stream, "%s\n", writer->json.text->str);
 }
 
-/* Of the object that is open. */
+/* Of the innermost open object. */
 static size_t find_field(const OtlpWriter *writer, const char *key) {
         size_t i = 0;
 

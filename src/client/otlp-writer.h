@@ -4,8 +4,8 @@
 /*
  * OTLP writer: messages of OpenTelemetry's protocol, as JSON or in protobuf's form
  *
- * Both have the same messages with the same names. What is a text in JSON only because JSON has nothing better (ids in
- * hexadecimal digits, numbers of 64 bits) is bytes or a number in the other one.
+ * Both have the same messages with the same names. Values that are texts in JSON only because JSON has nothing better
+ * (ids in hexadecimal digits, numbers of 64 bits) are bytes or numbers in protobuf.
  */
 
 #include <stdio.h>
@@ -30,7 +30,8 @@ typedef struct OtlpWriter {
 
 void otlp_writer_init(OtlpWriter *writer, bool is_binary);
 void otlp_writer_deinit(OtlpWriter *writer);
-/* A line, or the bytes of the message: those of several, one behind the other, are one message with all of it. */
+/* Returns a line of JSON, or the bytes of the message. The bytes of several messages, put behind each other, are one
+ * message with all of their contents. */
 void otlp_writer_print(const OtlpWriter *writer, FILE *stream);
 
 /* Keys are the names in JSON; NULL within an array. */

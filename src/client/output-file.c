@@ -59,7 +59,7 @@ static int open_beside(OutputFile *output) {
         return fchmod(output->fd, 0644) < 0 ? -errno : 0;
 }
 
-/* What is there already under the name. */
+/* Looks at the file that already has this name. */
 static int open_existing(OutputFile *output, bool replace) {
         struct stat st;
 

@@ -46,7 +46,7 @@ int output_relay_start(OutputRelay *relay, int *fd) {
                 return -errno;
         relay->from = fds[0];
         relay->to = *fd;
-        /* It has SIGPIPE blocked: a peer that has gone is an error, not a death. */
+        /* The thread blocks SIGPIPE: writing to a peer that has gone fails, and kills nobody. */
         r = thread_start(&relay->thread, NULL, copy, relay);
         if (r < 0) {
                 fd_close(fds[0]);

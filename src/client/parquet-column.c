@@ -51,7 +51,7 @@ static void put_u32(GByteArray *bytes, uint32_t value) {
         g_byte_array_append(bytes, (const uint8_t *)&value, sizeof(value));
 }
 
-/* The number of a text that was not in the group yet: readers want valid UTF-8. */
+/* Numbers a text that is new in the group; readers require valid UTF-8. */
 static uint32_t text_add(ParquetColumn *column, const char *text) {
         g_autofree char *valid = g_utf8_make_valid(text, -1);
         size_t n = strlen(valid);
@@ -172,7 +172,7 @@ static void put_packed(GByteArray *bytes, const uint32_t *values, uint32_t n, un
         }
 }
 
-/* Which rows have a value: behind the number of its bytes, a run of ones, or a bit each. */
+/* Writes which rows have a value: the number of bytes, then one run of ones or a bit for each row. */
 static void put_presence(GByteArray *bytes, const ParquetColumn *column, bool is_all) {
         guint start = bytes->len;
         uint32_t n_bytes;
@@ -192,7 +192,7 @@ static void put_presence(GByteArray *bytes, const ParquetColumn *column, bool is
         memcpy(bytes->data + start, &n_bytes, sizeof(n_bytes));
 }
 
-/* Bits that the numbers of n things take; at least one, as some readers want it. */
+/* Bits for the numbers of n values; at least one, as some readers require it. */
 static unsigned bits_of(uint32_t n) {
         return n > 2 ? (unsigned)g_bit_storage(n - 1) : 1;
 }

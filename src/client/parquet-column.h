@@ -31,7 +31,7 @@ typedef struct ParquetColumn {
         uint32_t *numbers; /* of texts */
         uint32_t n_rows, n_present;
         GHashTable *texts; /* text → its number */
-        const char *last;  /* the text of the value before, which is a key of theirs; or NULL */
+        const char *last;  /* the previous value's text, which is a key of `texts`; or NULL */
         uint32_t last_number;
         GByteArray *dictionary;
         uint32_t n_texts;
@@ -50,7 +50,7 @@ typedef struct ParquetChunk {
 void parquet_column_init(ParquetColumn *column, const char *name, ParquetType type);
 void parquet_column_deinit(ParquetColumn *column);
 
-/* One of these for each row. false: the column is of another type, in which the value would not be what it is. */
+/* Call one of these for each row. False: the column has another type, which cannot represent the value. */
 void parquet_column_add_nothing(ParquetColumn *column);
 bool parquet_column_add_int64(ParquetColumn *column, int64_t value);
 bool parquet_column_add_double(ParquetColumn *column, double value);

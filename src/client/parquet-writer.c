@@ -70,7 +70,7 @@ ParquetColumn *parquet_writer_column(ParquetWriter *writer, size_t i) {
         return &g_array_index(writer->columns, ParquetColumn, i);
 }
 
-/* Each column goes out on its own: what is compressed is never all in memory. */
+/* Each column is written on its own, so that the compressed data is never in memory as a whole. */
 static int flush_group(ParquetWriter *writer) {
         Group group = { .chunks = g_new0(ParquetChunk, writer->columns->len),
                         .n_rows = writer->n_in_group };
@@ -132,7 +132,7 @@ static void put_schema(ThriftWriter *thrift, ParquetWriter *writer) {
         }
 }
 
-/* Which values there are, by which readers leave out groups that have none of those they look for. */
+/* The range of values, by which readers skip groups that have none of the values they look for. */
 static void put_statistics(ThriftWriter *thrift, const ParquetChunk *chunk) {
         uint64_t most = GUINT64_TO_LE((uint64_t)chunk->most),
                  least = GUINT64_TO_LE((uint64_t)chunk->least);
@@ -196,7 +196,7 @@ static void put_groups(ThriftWriter *thrift, ParquetWriter *writer) {
         }
 }
 
-/* All columns are in the usual order, which says what the ranges of values mean. */
+/* States the usual order for all columns; without it the ranges of values mean nothing. */
 static void put_orders(ThriftWriter *thrift, const ParquetWriter *writer) {
         thrift_put_list(thrift, 7, THRIFT_STRUCT, writer->columns->len);
         for (guint i = 0; i < writer->columns->len; i++) {

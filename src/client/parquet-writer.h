@@ -16,16 +16,16 @@
 
 typedef struct ParquetWriter ParquetWriter;
 
-/* The stream stays the caller's, who looks for its errors. */
+/* The stream stays the caller's, and the caller checks it for errors. */
 ParquetWriter *parquet_writer_new(FILE *stream);
 void parquet_writer_free(ParquetWriter *writer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ParquetWriter, parquet_writer_free)
 
 /* Before the first row. */
 void parquet_writer_add_column(ParquetWriter *writer, const char *name, ParquetType type);
-/* What a value is added to, once in each row. */
+/* Returns the column; a value has to be added to it once in each row. */
 ParquetColumn *parquet_writer_column(ParquetWriter *writer, size_t i);
-/* All columns have their value. 0, or -ENOMEM. */
+/* Ends the row, once all columns have their value. 0, or -ENOMEM. */
 int parquet_writer_end_row(ParquetWriter *writer);
-/* What is left, and what tells readers where all is. 0, or -ENOMEM. */
+/* Writes the remaining rows, and the footer that tells readers where everything is. 0, or -ENOMEM. */
 int parquet_writer_finish(ParquetWriter *writer);

@@ -44,7 +44,7 @@ pid_t polkit_agent_start(const Invocation *invocation) {
         read_fd = fds[0];
         write_fd = fds[1];
         snprintf(notify, sizeof(notify), "%d", write_fd);
-        /* Only the agent inherits it: we start nobody else meanwhile. */
+        /* Only the agent inherits it, as no other program is started meanwhile. */
         if (fcntl(write_fd, F_SETFD, 0) < 0 || process_spawn(&pid, &spec) < 0)
                 return 0;
         write_fd = fd_close(write_fd);

@@ -26,7 +26,7 @@ static void child_reset_signals(void) {
         signal(SIGPIPE, SIG_DFL);
 }
 
-/* Out of the way of all that are passed. */
+/* Moves the descriptor out of the way of those that are passed. */
 static int fd_move_up(int fd) {
         const int high = fcntl(fd, F_DUPFD_CLOEXEC, LISTEN_FD + PROCESS_SOCKETS_MAX);
 
@@ -51,7 +51,7 @@ static int child_name_sockets(const ProcessSpec *spec) {
         return 0;
 }
 
-/* Any of them may have the number that another one is to get. */
+/* Any of them may have the number that another descriptor is to get. */
 static int child_pass_sockets(const ProcessSpec *spec) {
         int moved[PROCESS_SOCKETS_MAX];
 
@@ -73,7 +73,7 @@ static int child_set_variables(const ProcessVariable *variables) {
         return 0;
 }
 
-/* A recording may see the child before it runs its program, and takes it for one more of us. */
+/* A recording may see the child before it runs its program, and would take it for another desktrace. */
 static void child_take_name(const ProcessSpec *spec) {
         const char *slash = strrchr(spec->argv[0], '/');
 

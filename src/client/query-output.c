@@ -12,7 +12,7 @@
  * Tables
  */
 
-/* Cells of the rows that are waited for, row by row. */
+/* Cells of the rows that were read ahead, row by row. */
 typedef struct Cells {
         GPtrArray *texts;
         size_t *widths;

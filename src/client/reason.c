@@ -25,7 +25,7 @@ typedef struct Formats {
                 const char *text); /* returns `text` if it cannot; or NULL */
 } Formats;
 
-/* What stands in a reason for the conversions of its format. */
+/* The parts of a reason that stand in place of its format's conversions. */
 typedef struct Parts {
         struct {
                 const char *text;
@@ -64,7 +64,7 @@ static const char *take_words(const char *format, GString *words) {
         return format;
 }
 
-/* Where the words are in the text; behind the last conversion they are its end. */
+/* Finds the words in the text; the words behind the last conversion must be at its end. */
 static const char *find_words(const char *text, const GString *words, bool is_last) {
         size_t n = strlen(text);
 
@@ -123,7 +123,7 @@ append_part(GString *to, const Formats *formats, const Parts *parts, size_t i, u
         g_autofree char *part = NULL, *translated = NULL;
 
         if (i >= parts->n)
-                return; /* a translation that asks for more than there is */
+                return; /* a translation with more conversions than its format */
         part = g_strndup(parts->parts[i].text, parts->parts[i].n);
         translated = translate(formats, part, depth + 1);
         g_string_append(to, translated);
@@ -162,7 +162,8 @@ static char *translate_whole(const Formats *formats, const char *text, unsigned 
         return foreign != text ? g_strdup(foreign) : NULL;
 }
 
-/* Where texts end: at joints, and at the end of all. Behind the last joint that is looked at, all is one text. */
+/* Where texts end: at joints, and at the end of everything. Behind the last joint that is examined, the rest is one
+ * text. */
 static size_t find_ends(const char *ret[static JOINTS_MAX + 1], const char *text) {
         const char *at = text;
         size_t n = 0;
@@ -194,7 +195,7 @@ static void append_longest(GString *to,
         }
 }
 
-/* A text that says what failed may have one behind it that says why, and one that says what to do. */
+/* A text that says what failed may be followed by one that says why, and one that says what to do. */
 static char *translate(const Formats *formats, const char *text, unsigned depth) {
         const char *ends[JOINTS_MAX + 1];
         GString *all;

@@ -14,7 +14,7 @@
 #include "wire/wire-writer.h"
 
 #define WRITE_PERIOD_MS \
-        1000 /* for configs without a period of their own: a crash loses at most a second */
+        1000 /* for configs without a period of their own, so that a crash loses at most a second */
 #define FLUSH_PERIOD_MS \
         5000 /* as the service would by itself; trace readers complain when nothing is said */
 
@@ -96,7 +96,7 @@ static size_t overrides_bytes_max(const RecordRequest *request) {
         return n;
 }
 
-/* Messages must not be there twice: what is set again here is left out of the user's config. */
+/* No message may be there twice: those that are set here are left out of the user's config. */
 static bool is_replaced(const RecordRequest *request, uint32_t field) {
         return (field == TRACE_CONFIG_INCREMENTAL_STATE_CONFIG && request->clear_period_ms) ||
                (field == TRACE_CONFIG_TRIGGER_CONFIG && request->triggers);
@@ -176,7 +176,7 @@ static int append_scalars(sd_bus_message *message, const RecordRequest *request,
         if (r >= 0 && request->snapshot_before_ms)
                 r = sd_bus_message_append(
                         message, "{sv}", "snapshot-before-ms", "u", request->snapshot_before_ms);
-        if (r >= 0) /* what failed is told from Sources */
+        if (r >= 0) /* failures are read from the property Sources */
                 r = sd_bus_message_append(message, "{sv}", "partial", "b", true);
         if (r >= 0 && output_fd >= 0)
                 r = sd_bus_message_append(message, "{sv}", "output", "h", output_fd);

@@ -14,7 +14,7 @@ static bool needs_permission(const Perfetto__Protos__TraceConfig__DataSource *so
                g_strcmp0(name, TRACING_OWN_STACKS_SOURCE) != 0;
 }
 
-/* Something that bridges record. */
+/* A data source of the bridges. */
 static bool is_worth_it(const RecordRequest *request) {
         g_auto(GStrv) bridged = record_request_bridge_sources(request);
 

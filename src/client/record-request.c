@@ -55,7 +55,7 @@ static int read_file(char **ret, size_t *ret_n, const char *path) {
         return fd_read_file(ret, ret_n, AT_FDCWD, path, CONFIG_BYTES_MAX);
 }
 
-/* As compilers say it, so that editors find the place. */
+/* In the form of compilers' messages, so that editors find the place. */
 static ExitStatus say_config_error(const char *name, const ConfigError *error) {
         g_autofree char *translated = reason_translate(error->message);
         g_autofree char *message = say_clean(translated, strlen(translated));
@@ -166,7 +166,7 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *names)
  * Events
  */
 
-/* To `events`, unless this machine is known not to have it. */
+/* Adds the event to `events`, unless this machine is known to lack it. */
 static ExitStatus add_kernel_event(GPtrArray *events, const char *event) {
         _cleanup_(kernel_events_deinit) KernelEvents known = { 0 };
         const char *slash = strchr(event, '/');
@@ -196,7 +196,7 @@ static bool is_preset(const char *name) {
         return found;
 }
 
-/* Of the machine and of libdesktrace: there, whether their producers run or not. */
+/* Data sources of the machine and of libdesktrace exist whether their producers run or not. */
 static const char *const known_sources[] = {
         "linux.ftrace",
         "linux.process_stats",
@@ -223,8 +223,8 @@ static const char *const known_sources[] = {
         TRACK_EVENT_SOURCE,
 };
 
-/* Any name may be a program's. But one that is nearly one of ours is a slip, and would silently record nothing; what
- * begins as ours do is left to the probes, which know all of theirs. */
+/* Any name may be that of a program's data source. But a name that nearly equals one of the machine's is a slip, and
+ * would silently record nothing. Names with the machine's prefix are left to the probes, which know all of theirs. */
 static ExitStatus check_source(const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(known_sources); i++) {
                 const char *known = known_sources[i];
@@ -375,7 +375,7 @@ uint32_t record_request_buffer_kb(const RecordRequest *request) {
 }
 
 /*
- * What it comes to
+ * The resulting config
  */
 
 /* The n-th data source of the config with that name, or NULL. */
@@ -428,7 +428,7 @@ bool record_request_wants_stacks(const RecordRequest *request) {
                wants_source(request, TRACING_PERFETTO_HEAP_SOURCE);
 }
 
-/* What a profile needs beside its samples: which process and thread a number is. */
+/* A profile also needs the names of processes and threads. */
 static const char stacks_config[] =
         "buffers { name: \"stacks\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
         "buffers { name: \"names\" size_kb: 8192 fill_policy: RING_BUFFER }\n"
@@ -567,7 +567,7 @@ ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *even
                                 : add_config_text(request, "--stacks-at", thread_names_config);
 }
 
-/* What does not end well has at least what was there a second before. */
+/* A recording that does not end well at least has everything up to a second before. */
 static const char heap_config[] =
         "buffers { name: \"heap\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
         "data_sources { config { name: \"" TRACING_HEAP_SOURCE
@@ -593,7 +593,7 @@ ExitStatus record_request_add_heap(RecordRequest *request, uint64_t interval) {
         return add_config(request, config);
 }
 
-/* False: it cannot be said. */
+/* False: the list cannot express one of the names. */
 static bool add_startup_names(GString *text, const char *sign, char *const *names, size_t n_names) {
         for (size_t i = 0; i < n_names; i++) {
                 if (!names[i][0] || strchr("-#", names[i][0]) || strchr(names[i], ','))
@@ -619,7 +619,7 @@ static bool add_startup_config(GString *text, const Perfetto__Protos__TrackEvent
             !add_startup_names(text, "-#", config->disabled_tags, config->n_disabled_tags) ||
             has_name(config->disabled_tags, config->n_disabled_tags, "*"))
                 return false;
-        /* What a config does not mention is on. */
+        /* Everything that a config does not mention is on. */
         if (!has_name(config->disabled_categories, config->n_disabled_categories, "*"))
                 g_string_append(text, text->len > 0 ? ",*" : "*");
         return true;

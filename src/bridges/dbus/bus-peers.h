@@ -5,7 +5,7 @@
  * Bus peers: connections to a bus, whose programs they are, and which names they own
  *
  * A connection has a unique name, which the bus never gives to another; the bus's own name does not look like one. All
- * other names are owned by connections. Who is behind a name has to be asked: bus_peers_next_question().
+ * other names are owned by connections. The bus has to be asked about the owner of a name: bus_peers_next_question().
  */
 
 #include <stdbool.h>

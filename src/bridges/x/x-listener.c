@@ -25,7 +25,7 @@ typedef struct XClient {
 
 struct XListener {
         pthread_mutex_t lock;
-        bool has_owner, has_thread; /* whoever lets go last frees it */
+        bool has_owner, has_thread; /* the last of the two to let go frees it */
         XState state;
         int fd; /* of the connection, while the thread has one; -1: none */
         XFrame frames[X_FRAMES_MAX];
