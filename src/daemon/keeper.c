@@ -2,7 +2,6 @@
 
 /* Sessions in systemd's store of descriptors: put in, taken out, and found there. */
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,17 +13,13 @@
 #include "bus/bus.h"
 #include "bus/session/bus-session-owner.h"
 #include "bus/session/bus-session.h"
-#include "core/session-restore.h"
-#include "keep/kept-state.h"
 #include "keeper.h"
+#include "kept-found.h"
+#include "kept-session.h"
 #include "listeners.h"
 #include "shared/fd.h"
-#include "shared/hash.h"
 #include "shared/log-user.h"
 #include "shared/log.h"
-
-static_assert(KEPT_OWNER_MAX == BUS_OWNER_NAME_MAX, "all of it is kept");
-static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
 /* Of FileDescriptorStoreMax=; the rest is for programs' memory. */
 #define KEEPER_DESCRIPTORS_MAX          1024
@@ -35,39 +30,6 @@ static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is
 #define KEEPER_STEP_BYTES (4u << 20)                  /* copied in a turn of the main loop */
 #define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
 #define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
-
-typedef struct Kept {
-        List link;
-        uint64_t id;
-        size_t n_buffers;
-        KeptState state;
-        uint64_t revision; /* of what is in there */
-        uid_t user;
-        size_t n_descriptors;
-        bool has_output, is_pipe;
-        bool has_spare; /* the output gives a descriptor once more than is needed */
-        bool is_seen;
-} Kept;
-
-/* What was found of a session. */
-typedef struct Found {
-        List link;
-        uint64_t id;
-        int state_fd;
-        int output_fd, outbox_fd;
-        uint64_t left_at, n_lost; /* of one that goes on */
-        FormerBuffer buffers[SESSION_BUFFERS_MAX];
-} Found;
-
-static void forget_all(uint64_t id, size_t n_buffers) {
-        kept_store_drop(id, KEPT_STORE_SESSION, 0);
-        kept_store_drop(id, KEPT_STORE_OUTPUT, 0);
-        kept_store_drop(id, KEPT_STORE_OUTBOX, 0);
-        for (size_t i = 0; i < n_buffers; i++) {
-                kept_store_drop(id, KEPT_STORE_INDEX, i);
-                kept_store_drop(id, KEPT_STORE_SEGMENTS, i);
-        }
-}
 
 /* For one that sink_may_be_kept() was asked about. */
 static bool fd_is_pipe(int fd) {
@@ -80,95 +42,18 @@ static bool fd_is_pipe(int fd) {
  * Keeping
  */
 
-/* An output as it is put into the store; fd -1: there is none. */
-typedef struct KeptOutput {
-        int fd, outbox_fd;
-        bool is_pipe;
-} KeptOutput;
-
-static Kept *kept_free(Kept *kept) {
-        if (!kept)
-                return NULL;
-        list_unlink(&kept->link);
-        kept_state_deinit(&kept->state);
-        free(kept);
-        return NULL;
-}
-DEFINE_CLEANUP(Kept *, kept_free)
-
-static int kept_write(Kept *kept, const BusSession *object) {
-        const Session *session = object->owned.session;
-        const SessionOptions *options = session_options(session);
-        const Config *config = session_config(session);
-        _cleanup_(bytes_deinit) Bytes past = {};
-        KeptSession state = {
-                .id = kept->id,
-                .uuid = { session_uuid(session)[0], session_uuid(session)[1] },
-                .started_at = session_started_at(session),
-                .snapshot_before_ns = options->snapshot_before_ns,
-                .uid = options->owner.uid,
-                .pid = (uint32_t)options->owner.pid,
-                .scope = options->scope,
+static Leaving leaving_of_bus(BusSession *object) {
+        return (Leaving){
+                .owned = &object->owned,
                 .is_public = object->is_public,
                 .is_partial = object->is_partial,
-                .allows_missing = options->allows_missing,
-                .detached = options->detached,
-                .has_output = options->has_output,
-                .n_buffers = (uint32_t)session_n_buffers(session),
-                .n_config = (uint32_t)config->n_bytes,
+                .owner = bus_session_owner_name(object),
+                .key = "",
         };
-        int r;
-
-        snprintf(state.owner, sizeof(state.owner), "%s", bus_session_owner_name(object));
-        r = session_put_past(session, &past);
-        if (r < 0)
-                return r;
-        state.n_past = (uint32_t)past.n;
-        return kept_state_write(&kept->state, &state, config->bytes, past.data);
 }
 
-static uint64_t revision_of(const BusSession *object) {
-        const Session *session = object->owned.session;
-
-        return hash_add_text(session_past_revision(session), bus_session_owner_name(object)) +
-               session_options(session)->detached;
-}
-
-/* Without room for it the one before stays. */
-static int kept_update(Kept *kept, const BusSession *object) {
-        const uint64_t revision = revision_of(object);
-
-        if (revision == kept->revision)
-                return 0;
-        kept->revision = revision;
-        return kept_write(kept, object);
-}
-
-static int kept_store_buffers(const Kept *kept, const Session *session) {
-        int r = 1;
-
-        for (size_t i = 0; r > 0 && i < kept->n_buffers; i++) {
-                int index_fd, segments_fd;
-
-                if (!session_buffer_files(session, i, &index_fd, &segments_fd))
-                        return -EINVAL;
-                r = kept_store_put(index_fd, kept->id, KEPT_STORE_INDEX, i);
-                if (r > 0)
-                        r = kept_store_put(segments_fd, kept->id, KEPT_STORE_SEGMENTS, i);
-        }
-        return r;
-}
-
-/* What has a state is whole, so that is last. */
-static int kept_store(const Kept *kept, const Session *session, const KeptOutput *output) {
-        int r;
-
-        r = kept_store_buffers(kept, session);
-        if (r > 0 && output->fd >= 0)
-                r = kept_store_put(output->fd, kept->id, KEPT_STORE_OUTPUT, 0);
-        if (r > 0 && output->fd >= 0)
-                r = kept_store_put(output->outbox_fd, kept->id, KEPT_STORE_OUTBOX, 0);
-        return r > 0 ? kept_store_put(kept->state.fd, kept->id, KEPT_STORE_SESSION, 0) : r;
+static Leaving leaving_of_port(OwnedSession *owned, const char *key) {
+        return (Leaving){ .owned = owned, .owner = "", .key = key };
 }
 
 /* systemd closes what is too much, so nobody is to take all of it. */
@@ -183,49 +68,31 @@ static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
         return n <= KEEPER_DESCRIPTORS_MAX && n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
 }
 
-static int kept_new(Kept **ret, const BusSession *object, const KeptOutput *output) {
-        _cleanup_(kept_freep) Kept *kept = NULL;
-        int r;
-
-        kept = calloc(1, sizeof(*kept));
-        if (!kept)
-                return -ENOMEM;
-        list_init(&kept->link);
-        kept->state.fd = -1;
-        kept->id = session_id(object->owned.session);
-        kept->user = service_user_of(object->bus->service,
-                                     &session_options(object->owned.session)->owner);
-        kept->n_buffers = session_n_buffers(object->owned.session);
-        kept->has_output = output->fd >= 0;
-        kept->is_pipe = output->is_pipe;
-        kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
-        r = kept_state_new(&kept->state);
-        if (r == 0)
-                r = kept_update(kept, object);
-        if (r == 0)
-                *ret = TAKE(kept);
-        return r;
+static uid_t keeper_user(const Keeper *keeper, const Session *session) {
+        return service_user_of(keeper->bus->service, &session_options(session)->owner);
 }
 
-static int keeper_add(Keeper *keeper, BusSession *object, const KeptOutput *output, Kept **ret) {
+static int
+keeper_add(Keeper *keeper, const Leaving *leaving, const KeptOutput *output, Kept **ret) {
+        OwnedSession *owned = leaving->owned;
         _cleanup_(kept_freep) Kept *kept = NULL;
         int r;
 
-        r = kept_new(&kept, object, output);
+        r = kept_new(&kept, leaving, output, keeper_user(keeper, owned->session));
         if (r == 0)
-                r = keeper_has_room(keeper, kept) ? kept_store(kept, object->owned.session, output)
+                r = keeper_has_room(keeper, kept) ? kept_store(kept, owned->session, output)
                                                   : -EDQUOT;
         if (r <= 0) {
-                object->owned.cannot_be_kept = true;
-                log_user(session_options(object->owned.session)->owner.uid,
+                owned->cannot_be_kept = true;
+                log_user(session_options(owned->session)->owner.uid,
                          LOG_NOTICE,
                          "session %" PRIu64 " would not survive the service: %s",
-                         session_id(object->owned.session),
+                         session_id(owned->session),
                          r == 0 ? "systemd keeps nothing" : strerror(-r));
                 return r < 0 ? r : -EOPNOTSUPP;
         }
         list_append(&keeper->kept, &kept->link);
-        object->owned.is_kept = true;
+        owned->is_kept = true;
         *ret = TAKE(kept);
         return 0;
 }
@@ -240,11 +107,11 @@ static Kept *keeper_find(const Keeper *keeper, uint64_t id) {
 }
 
 /* Which is known only when a thread has looked at it. false: not yet, or its holder could make systemd wait. */
-static bool find_output(const BusSession *object, KeptOutput *ret) {
-        const SessionStream *stream = &object->owned.stream;
+static bool find_output(const OwnedSession *owned, KeptOutput *ret) {
+        const SessionStream *stream = &owned->stream;
 
         *ret = (KeptOutput){ .fd = -1 };
-        if (!session_options(object->owned.session)->has_output)
+        if (!session_options(owned->session)->has_output)
                 return true;
         if (!stream->output || !stream->pump->ops->files(stream->output, &ret->fd, &ret->outbox_fd))
                 return false;
@@ -253,36 +120,37 @@ static bool find_output(const BusSession *object, KeptOutput *ret) {
 }
 
 /* The end of a pipe is seen when no process has it open for writing, which systemd must not either. */
-static bool kept_is_over(const Kept *kept, const BusSession *object) {
-        return kept->is_pipe && object->owned.is_finished;
+static bool kept_is_over(const Kept *kept, const OwnedSession *owned) {
+        return kept->is_pipe && owned->is_finished;
 }
 
 /* Returns another number when something has changed. */
-static uint64_t keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
-        Kept *kept = keeper_find(keeper, session_id(object->owned.session));
+static uint64_t keeper_see(Keeper *keeper, const Leaving *leaving, uint64_t now) {
+        OwnedSession *owned = leaving->owned;
+        Kept *kept = keeper_find(keeper, session_id(owned->session));
         KeptOutput output;
 
         if (!kept) {
                 int r = -ENOENT;
 
-                if (!object->owned.cannot_be_kept && find_output(object, &output)) {
-                        r = keeper_add(keeper, object, &output, &kept);
+                if (!owned->cannot_be_kept && find_output(owned, &output)) {
+                        r = keeper_add(keeper, leaving, &output, &kept);
                         fd_close(output.fd);
                 }
                 if (r < 0)
                         return 0;
         }
-        if (kept_is_over(kept, object)) {
-                object->owned.is_kept = false;
-                object->owned.cannot_be_kept = true;
+        if (kept_is_over(kept, owned)) {
+                owned->is_kept = false;
+                owned->cannot_be_kept = true;
                 return 0;
         }
-        if (kept->has_spare && find_output(object, &output)) {
+        if (kept->has_spare && find_output(owned, &output)) {
                 kept->has_spare = false;
                 fd_close(output.fd);
         }
         kept->is_seen = true;
-        kept_update(kept, object);
+        kept_update(kept, leaving);
         kept_state_set_alive(&kept->state, now);
         if (now - keeper->began_at > KEEPER_SOUND_NS)
                 kept_state_succeed(&kept->state);
@@ -290,10 +158,10 @@ static uint64_t keeper_see(Keeper *keeper, BusSession *object, uint64_t now) {
 }
 
 /* One session in a turn: others have theirs in between. */
-static void keeper_move(Keeper *keeper, const BusSession *object) {
-        Session *session = object->owned.session;
+static void keeper_move(Keeper *keeper, const OwnedSession *owned) {
+        Session *session = owned->session;
 
-        if (keeper->has_more || object->owned.is_leaving || !session_awaits_keeping(session))
+        if (keeper->has_more || owned->is_leaving || !session_awaits_keeping(session))
                 return;
         session_keep(session, KEEPER_STEP_BYTES);
         keeper->has_more = session_awaits_keeping(session);
@@ -307,31 +175,61 @@ static void keeper_note_sound(Keeper *keeper, uint64_t now) {
         kept_producers_succeed(&keeper->producers);
 }
 
-void keeper_settle(Keeper *keeper, uint64_t now) {
+static uint64_t keeper_see_bus(Keeper *keeper, uint64_t state, uint64_t now) {
         BusSession *object;
-        uint64_t state = 1;
-        Kept *kept;
 
-        if (!keeper->bus)
-                return;
-        keeper->has_more = false;
         list_for_each (object, &keeper->bus->sessions.all, owned.link) {
+                const Leaving leaving = leaving_of_bus(object);
+
                 if (!object->owned.session || object->owned.foreign)
                         continue;
-                keeper_move(keeper, object);
+                keeper_move(keeper, &object->owned);
                 if (session_can_be_left(object->owned.session))
-                        state = state * 31 + keeper_see(keeper, object, now);
+                        state = state * 31 + keeper_see(keeper, &leaving, now);
         }
-        kept_producers_settle(&keeper->producers, state);
-        keeper_note_sound(keeper, now);
+        return state;
+}
+
+/* Without a key nobody could find it again. */
+static uint64_t keeper_see_ports(Keeper *keeper, uint64_t state, uint64_t now) {
+        OwnedSession *owned;
+
+        list_for_each (owned, &ports_sessions(keeper->ports)->all, link) {
+                const char *key = ports_session_key(owned);
+                const Leaving leaving = leaving_of_port(owned, key);
+
+                owned->is_kept &= key != NULL;
+                if (key && session_can_be_left(owned->session))
+                        state = state * 31 + keeper_see(keeper, &leaving, now);
+        }
+        return state;
+}
+
+/* What has gone from the sessions, or is not to be kept any longer. */
+static void keeper_forget_unseen(Keeper *keeper) {
+        Kept *kept;
+
         list_for_each (kept, &keeper->kept, link) {
                 if (!kept->is_seen) {
-                        forget_all(kept->id, kept->n_buffers);
+                        kept_forget(kept->id, kept->n_buffers);
                         kept_free(kept);
                         continue;
                 }
                 kept->is_seen = false;
         }
+}
+
+void keeper_settle(Keeper *keeper, uint64_t now) {
+        uint64_t state;
+
+        if (!keeper->bus)
+                return;
+        keeper->has_more = false;
+        state = keeper_see_bus(keeper, 1, now);
+        state = keeper_see_ports(keeper, state, now);
+        kept_producers_settle(&keeper->producers, state);
+        keeper_note_sound(keeper, now);
+        keeper_forget_unseen(keeper);
 }
 
 uint64_t keeper_deadline(const Keeper *keeper) {
@@ -342,73 +240,18 @@ uint64_t keeper_deadline(const Keeper *keeper) {
  * Finding
  */
 
-static Found *found_get(List *all, uint64_t id) {
-        Found *found;
-
-        list_for_each (found, all, link)
-                if (found->id == id)
-                        return found;
-        found = calloc(1, sizeof(*found));
-        if (!found)
-                return NULL;
-        found->id = id;
-        found->state_fd = found->output_fd = found->outbox_fd = -1;
-        for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
-                found->buffers[i] = (FormerBuffer){ .index_fd = -1, .segments_fd = -1 };
-        list_init(&found->link);
-        list_append(all, &found->link);
-        return found;
-}
-
-static Found *found_free(Found *found) {
-        fd_close(found->state_fd);
-        fd_close(found->output_fd);
-        fd_close(found->outbox_fd);
-        for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++) {
-                fd_close(found->buffers[i].index_fd);
-                fd_close(found->buffers[i].segments_fd);
-        }
-        list_unlink(&found->link);
-        free(found);
-        return NULL;
-}
-
-static int *found_place(Found *found, char what, unsigned i) {
-        switch (what) {
-        case KEPT_STORE_SESSION:
-                return &found->state_fd;
-        case KEPT_STORE_OUTPUT:
-                return &found->output_fd;
-        case KEPT_STORE_OUTBOX:
-                return &found->outbox_fd;
-        case KEPT_STORE_INDEX:
-                return &found->buffers[i].index_fd;
-        case KEPT_STORE_SEGMENTS:
-                return &found->buffers[i].segments_fd;
-        default:
-                return NULL;
-        }
-}
-
-static void found_add(Keeper *keeper, List *all, const char *name, int fd) {
+/* Takes the descriptor over. */
+static void keeper_sort_in(Keeper *keeper, List *all, const char *name, int fd) {
         uint64_t id;
         unsigned i;
         char what;
-        Found *found;
-        int *place = NULL;
 
-        if (sscanf(name, KEPT_STORE_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) == 3 &&
-            i < SESSION_BUFFERS_MAX) {
-                if (what == KEPT_STORE_PRODUCER || what == KEPT_STORE_MEMORY) {
-                        kept_producers_add(&keeper->producers, id, what, fd);
-                        return;
-                }
-                found = found_get(all, id);
-                place = found ? found_place(found, what, i) : NULL;
-        }
-        if (place && *place < 0)
-                *place = fd;
-        else
+        if (sscanf(name, KEPT_STORE_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) != 3 ||
+            i >= SESSION_BUFFERS_MAX)
+                fd_close(fd);
+        else if (what == KEPT_STORE_PRODUCER || what == KEPT_STORE_MEMORY)
+                kept_producers_add(&keeper->producers, id, what, fd);
+        else if (!found_add(all, id, what, i, fd))
                 fd_close(fd);
 }
 
@@ -426,7 +269,7 @@ static SessionOptions options_of(const KeptSession *state) {
 }
 
 static int keeper_open_output(const Keeper *keeper,
-                              BusSession *object,
+                              OwnedSession *owned,
                               const SessionOptions *options,
                               const Config *config,
                               Found *found) {
@@ -437,7 +280,7 @@ static int keeper_open_output(const Keeper *keeper,
                 return 0;
         if (found->output_fd < 0 || found->outbox_fd < 0)
                 return KEPT_STATE_E_BROKEN;
-        r = session_stream_open_kept(&object->owned.stream,
+        r = session_stream_open_kept(&owned->stream,
                                      service_user_of(keeper->bus->service, &options->owner),
                                      config,
                                      &found->output_fd,
@@ -446,14 +289,39 @@ static int keeper_open_output(const Keeper *keeper,
         return r > 0 ? -EMFILE : r;
 }
 
-static void keeper_go_on_with(BusSession *object, const KeptSession *state) {
+static OwnedSession *owned_free(OwnedSession *owned) {
+        if (owned)
+                owned->sessions->ops->free(owned);
+        return NULL;
+}
+DEFINE_CLEANUP(OwnedSession *, owned_free)
+
+static int keeper_allocate(Keeper *keeper, const KeptSession *state, OwnedSession **ret) {
+        BusSession *object;
+        int r;
+
+        if (state->key[0])
+                return ports_session_allocate(keeper->ports, ret);
+        r = bus_session_allocate(&object, keeper->bus);
+        if (r < 0)
+                return r;
         object->is_public = state->is_public;
         object->is_partial = state->is_partial;
-        object->owned.is_kept = true;
-        if (state->has_output)
-                session_stream_go_on(&object->owned.stream);
-        if (!state->detached)
+        *ret = &object->owned;
+        return 0;
+}
+
+static int keeper_show(OwnedSession *owned, const KeptSession *state) {
+        BusSession *object;
+        int r;
+
+        if (state->key[0])
+                return ports_session_publish(owned, state->key, !state->detached);
+        object = container_of(owned, BusSession, owned);
+        r = bus_session_publish(object, NULL);
+        if (r == 0 && !state->detached)
                 bus_session_await(object, state->owner);
+        return r;
 }
 
 static int keeper_publish(Keeper *keeper,
@@ -461,29 +329,30 @@ static int keeper_publish(Keeper *keeper,
                           Config **config,
                           SessionFormer *former,
                           Found *found) {
-        _cleanup_(bus_session_freep) BusSession *object = NULL;
+        _cleanup_(owned_freep) OwnedSession *owned = NULL;
         const SessionOptions options = options_of(state);
         SessionError error = {};
         int r;
 
-        r = bus_session_allocate(&object, keeper->bus);
+        r = keeper_allocate(keeper, state, &owned);
         if (r < 0)
                 return r;
-        r = keeper_open_output(keeper, object, &options, *config, found);
+        r = keeper_open_output(keeper, owned, &options, *config, found);
         if (r != 0)
                 return r;
         if (options.has_output)
-                former->n_packets_out = session_stream_n_packets(&object->owned.stream);
-        r = owned_session_restore(
-                &object->owned, keeper->bus->service, *config, &options, former, &error);
+                former->n_packets_out = session_stream_n_packets(&owned->stream);
+        r = owned_session_restore(owned, keeper->bus->service, *config, &options, former, &error);
         if (r != 0)
                 return r;
         *config = NULL;
-        r = bus_session_publish(object, NULL);
+        r = keeper_show(owned, state);
         if (r < 0)
                 return r;
-        keeper_go_on_with(object, state);
-        TAKE(object);
+        owned->is_kept = true;
+        if (state->has_output)
+                session_stream_go_on(&owned->stream);
+        TAKE(owned);
         return 0;
 }
 
@@ -598,7 +467,7 @@ static void keeper_take(Keeper *keeper, Found *found) {
                 found_tell(found, bus_now(keeper->bus));
                 return;
         }
-        forget_all(found->id, SESSION_BUFFERS_MAX);
+        kept_forget(found->id, SESSION_BUFFERS_MAX);
         log_error("session %" PRIu64 " of the process before is lost%s%s: %s",
                   found->id,
                   output[0] ? ", but for what is in its output " : "",
@@ -613,16 +482,16 @@ static void keeper_find_all(Keeper *keeper, List *all) {
 
         for (int i = 0; i < n; i++) {
                 if (strncmp(names[i], KEPT_STORE_PREFIX, strlen(KEPT_STORE_PREFIX)) == 0)
-                        found_add(keeper,
-                                  all,
-                                  names[i],
-                                  fcntl(SD_LISTEN_FDS_START + i, F_DUPFD_CLOEXEC, 3));
+                        keeper_sort_in(keeper,
+                                       all,
+                                       names[i],
+                                       fcntl(SD_LISTEN_FDS_START + i, F_DUPFD_CLOEXEC, 3));
                 free(names[i]);
         }
         free(names);
 }
 
-void keeper_init(Keeper *keeper, Bus *bus) {
+void keeper_init(Keeper *keeper, Bus *bus, Ports *ports) {
         List all;
         Found *found;
 
@@ -631,7 +500,9 @@ void keeper_init(Keeper *keeper, Bus *bus) {
                 return;
         keeper->bus = bus;
         keeper->began_at = bus_now(bus);
+        keeper->ports = ports;
         bus->keeps = true;
+        ports_keep_sessions(ports);
         list_init(&all);
         kept_producers_init(&keeper->producers, bus);
         keeper_find_all(keeper, &all);

@@ -13,9 +13,11 @@
 #include "kept-producers.h"
 #include "kept-store.h"
 #include "shared/list.h"
+#include "socket/ports.h"
 
 typedef struct Keeper {
         Bus *bus; /* NULL: nobody keeps anything for this process */
+        Ports *ports;
         List kept;
         KeptProducers producers;
         uint64_t began_at;
@@ -24,7 +26,7 @@ typedef struct Keeper {
 } Keeper;
 
 /* Takes what the process before has left, before anybody is answered. */
-void keeper_init(Keeper *keeper, Bus *bus);
+void keeper_init(Keeper *keeper, Bus *bus, Ports *ports);
 /* This process has been told to end: however soon that is, it has not failed. */
 void keeper_leave(Keeper *keeper);
 /* What is kept stays. Zeros are allowed. */

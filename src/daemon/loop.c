@@ -554,7 +554,7 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
         if (r >= 0)
                 r = loop_add_ports(loop);
         if (r >= 0 && loop->mode != LOOP_STANDALONE)
-                keeper_init(&loop->keeper, loop->bus);
+                keeper_init(&loop->keeper, loop->bus, loop->ports);
         if (r >= 0)
                 r = loop_add_timer(loop);
         if (r >= 0)

@@ -8,12 +8,16 @@ Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   into SOURCE            likewise, into the file that is descriptor 3
   hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
   leave SOURCE KEY [MS]  records, and detaches at once, without waiting for an answer in between; MS is a deadline
+  leave-into SOURCE KEY  likewise, of one that streams into the file that is descriptor 3
   attach KEY             says whether there is such a session
+  stay KEY               likewise, and has it until it is killed or the service ends
+  fetch KEY              attaches, ends the session, and writes its packets to descriptor 3
   clone NAME             says why it may not
   sessions               the names of the sessions that it sees
   producers              likewise
 """
 
+import os
 import sys
 import time
 
@@ -49,10 +53,13 @@ def record(client, *arguments):
     stop(client, enable(client, *arguments))
 
 
-def into(client, source):
+def enable_into(client, source):
     streams = message((1, message((1, 256))), (2, message((1, message((1, source))))), (3, 60000), (8, True), (9, 100))
-    request = client.call("EnableTracing", message((1, streams)), fd=3)
-    stop(client, request)
+    return client.call("EnableTracing", message((1, streams)), fd=3)
+
+
+def into(client, source):
+    stop(client, enable_into(client, source))
 
 
 def bufferless(client, *sources):
@@ -73,13 +80,44 @@ def hold(client, *arguments):
 def leave(client, source, key, ms="0"):
     """To leave one without a deadline takes a permission."""
     client.call("EnableTracing", message((1, config(source, ms=int(ms)))))
+    detach(client, key)
+
+
+def leave_into(client, source, key):
+    enable_into(client, source)
+    detach(client, key)
+
+
+def detach(client, key):
     success, _ = client.ask("Detach", message((1, key)))
     print("left" if success else "not left")
 
 
 def attach(client, key):
     success, _ = client.ask("Attach", message((1, key)))
-    print("attached" if success else "not attached")
+    print("attached" if success else "not attached", flush=True)
+    return success
+
+
+def stay(client, key):
+    if attach(client, key):
+        client.socket.settimeout(60)
+        client.socket.recv(1)  # until the service is gone
+
+
+def fetch(client, key):
+    if not attach(client, key):
+        return
+    client.ask("DisableTracing")
+    _, data = client.ask("ReadBuffers")
+    slices = [value for number, value in fields(data) if number == 2]
+    packet = b""
+    with os.fdopen(3, "wb") as file:
+        for piece in slices:
+            packet += get(piece, 1, b"")
+            if get(piece, 2):
+                file.write(message((1, packet)))
+                packet = b""
 
 
 def clone(client, name):
@@ -102,7 +140,8 @@ def main():
         names(client, 1, 2)
     else:
         verbs = {"record": record, "bufferless": bufferless, "hold": hold, "into": into}
-        verbs |= {"leave": leave, "attach": attach, "clone": clone}
+        verbs |= {"leave": leave, "leave-into": leave_into, "clone": clone}
+        verbs |= {"attach": attach, "stay": stay, "fetch": fetch}
         verbs[verb](client, *arguments)
     client.close()
 

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plays systemd for a service: keeps its descriptors, and starts it again when it has ended.
 
-Usage: service-manager.py DIRECTORY COMMAND...
+Usage: service-manager.py [--listen=NAME:PATH]... DIRECTORY COMMAND...
 
 The service finds what it had stored as one of a unit does (LISTEN_FDS, NOTIFY_SOCKET). In DIRECTORY are
   pid     of the service that runs now
   ready   how many were ready so far
   stored  the names of the descriptors that are kept, one a line
-The service is started again when it has ended, however that was. SIGTERM: ends both.
+The service is started again when it has ended, however that was. SIGTERM: ends both. --listen: a socket of its unit,
+which stays.
 """
 
 import array
@@ -25,11 +26,19 @@ RESTART_SECONDS = 0.1  # as systemd does
 
 
 class Manager:
-    def __init__(self, directory, command):
+    def __init__(self, directory, command, listened):
         self.directory, self.command = directory, command
+        self.listened = [(name, self.listen(path)) for name, path in listened]
         self.stored, self.pid, self.n_ready, self.is_ending = [], None, 0, False
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self.socket.bind(os.path.join(directory, "notify"))
+
+    @staticmethod
+    def listen(path):
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        listening.bind(path)
+        listening.listen()
+        return listening.detach()
 
     def tell(self, name, text):
         path = os.path.join(self.directory, name)
@@ -45,7 +54,8 @@ class Manager:
 
     def become_service(self):
         # Out of the way first: the new numbers may be those of others.
-        fds = [os.dup(fd) for _, fd in self.stored]
+        passed = self.listened + self.stored
+        fds = [os.dup(fd) for _, fd in passed]
         top = FDS_START + len(fds) + max(fds, default=0)
         fds = [os.dup2(fd, top + i, False) for i, fd in enumerate(fds)]
         for i, fd in enumerate(fds):
@@ -60,7 +70,7 @@ class Manager:
             os.environ.update(
                 LISTEN_PID=str(os.getpid()),
                 LISTEN_FDS=str(len(fds)),
-                LISTEN_FDNAMES=":".join(name for name, _ in self.stored),
+                LISTEN_FDNAMES=":".join(name for name, _ in passed),
             )
         os.execv(self.command[0], self.command)
 
@@ -125,4 +135,11 @@ class Manager:
         os.kill(self.pid, signal.SIGTERM)
 
 
-Manager(sys.argv[1], sys.argv[2:]).run()
+def main():
+    arguments, listened = sys.argv[1:], []
+    while arguments[0].startswith("--listen="):
+        listened.append(arguments.pop(0).partition("=")[2].split(":", 1))
+    Manager(arguments[0], arguments[1:], listened).run()
+
+
+main()

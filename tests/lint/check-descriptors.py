@@ -109,6 +109,9 @@ ALLOWED = {
         "fcntl": KERNEL,
         "fstat": "of an output of which sink-kept.c says so",
     },
+    "kept-found.c": {
+        "fd_close": "what systemd keeps: memfds, and outputs of which sink-kept.c says that nobody waits",
+    },
     "kept-producers.c": {"fd_close": KEPT},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": "sockets of its own: one to listen on, one to see whether somebody does"},

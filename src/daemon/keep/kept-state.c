@@ -11,7 +11,7 @@
 #include "shared/hash.h"
 
 #define KEPT_STATE_MAGIC  UINT64_C(0x6574617473205444) /* "DT state" */
-#define KEPT_STATE_LAYOUT 3
+#define KEPT_STATE_LAYOUT 4
 #define RECORD_BYTES_MAX  (sizeof(KeptSession) + CONFIG_BYTES_MAX + KEPT_STATE_PAST_BYTES_MAX)
 #define HALF_BYTES        ALIGN_UP(sizeof(RecordHead) + RECORD_BYTES_MAX, (size_t)MAPPING_ALIGNMENT)
 
@@ -138,6 +138,7 @@ int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_byte
                 return KEPT_STATE_E_BROKEN;
         memcpy(ret, at, sizeof(*ret));
         ret->owner[KEPT_OWNER_MAX] = 0;
+        ret->key[KEPT_KEY_MAX] = 0;
         n_bytes -= sizeof(*ret);
         if (ret->n_config > CONFIG_BYTES_MAX || (uint64_t)ret->n_config + ret->n_past != n_bytes)
                 return KEPT_STATE_E_BROKEN;

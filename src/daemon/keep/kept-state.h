@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define KEPT_OWNER_MAX 255
+#define KEPT_KEY_MAX   128
 
 typedef struct KeptSession {
         uint64_t id;
@@ -25,6 +26,7 @@ typedef struct KeptSession {
         uint32_t is_public, is_partial, allows_missing;
         uint32_t detached, has_output;
         char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, of one that is not detached */
+        char key[KEPT_KEY_MAX + 1];     /* of one of Perfetto's consumer port; empty: it is not */
         uint32_t n_buffers;
         uint32_t n_config; /* bytes */
         uint32_t n_past;   /* bytes behind these: what the core says of it */

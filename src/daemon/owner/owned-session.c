@@ -191,6 +191,8 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         OwnedSession *session;
 
         list_for_each (session, &sessions->all, link) {
+                if (session->foreign)
+                        continue; /* its own transport sees to it */
                 if (session->is_kept) {
                         owned_session_flush_to_leave(session);
                         continue;
@@ -215,7 +217,7 @@ bool owned_sessions_are_stopped(const OwnedSessions *sessions) {
         const OwnedSession *session;
 
         list_for_each (session, &sessions->all, link)
-                if (!owned_session_is_ready(session))
+                if (!session->foreign && !owned_session_is_ready(session))
                         return false;
         return true;
 }

@@ -297,3 +297,23 @@ size_t ports_n_bytes_held(const Ports *ports) {
 uint64_t ports_n_calls(const Ports *ports) {
         return ports->n_calls;
 }
+
+void ports_keep_sessions(Ports *ports) {
+        ports_consumers(ports)->keeps = true;
+}
+
+OwnedSessions *ports_sessions(const Ports *ports) {
+        return &ports_consumers(ports)->sessions;
+}
+
+const char *ports_session_key(const OwnedSession *session) {
+        return consumers_key(session);
+}
+
+int ports_session_allocate(Ports *ports, OwnedSession **ret) {
+        return consumers_allocate(ports_consumers(ports), ret);
+}
+
+int ports_session_publish(OwnedSession *session, const char *key, bool was_attached) {
+        return consumers_publish(session, key, was_attached);
+}

@@ -21,6 +21,7 @@
 #include "owner/access-ops.h"
 #include "owner/owned-session.h"
 #include "shared/macro.h"
+#include "socket/consumer/consumers.h"
 #include "socket/link/port-observer.h"
 #include "socket/link/port.h"
 
@@ -62,6 +63,21 @@ bool ports_is_stopped(const Ports *ports);
 
 uint64_t ports_next_deadline(const Ports *ports);
 void ports_tick(Ports *ports, uint64_t now);
+
+/*
+ * For the process that comes after this one: a session with a key can be found again when all connections are gone
+ */
+
+/* From now on those that begin can be left to it. */
+void ports_keep_sessions(Ports *ports);
+OwnedSessions *ports_sessions(const Ports *ports);
+/* What any connection of its user attaches to it by; NULL: nothing, as it was never detached. */
+const char *ports_session_key(const OwnedSession *session);
+/* The two steps of taking one that was left: first it has no session of the core, then it is one of them all. If
+ * somebody was attached to it, it waits for them for CONSUMER_AWAIT_NS. 0 or a negative errno, after which the caller
+ * frees it. */
+int ports_session_allocate(Ports *ports, OwnedSession **ret);
+int ports_session_publish(OwnedSession *session, const char *key, bool was_attached);
 
 /* Held for all connections: incomplete frames, and replies that were not read. */
 size_t ports_n_bytes_held(const Ports *ports);

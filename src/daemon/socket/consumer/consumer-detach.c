@@ -24,12 +24,13 @@ struct ConsumerDetach {
         char key[CONSUMER_KEY_MAX + 1];
 };
 
+/* The one that nobody has: while somebody is attached to a session, another may be detached under the same key. */
 static ConsumerSession *consumer_find_key(const Consumer *consumer, const char *key) {
         const uid_t uid = port_connection_identity(consumer->connection)->uid;
         ConsumerSession *session;
 
         list_for_each (session, &consumer->consumers->sessions.all, owned.link)
-                if (session->key && streq(session->key, key) &&
+                if (!session->consumer && session->key && streq(session->key, key) &&
                     session_options(session->owned.session)->owner.uid == uid)
                         return session;
         return NULL;
@@ -44,12 +45,27 @@ ConsumerDetach *consumer_detach_free(ConsumerDetach *detach) {
 }
 DEFINE_CLEANUP(ConsumerDetach *, consumer_detach_free)
 
+/* Two that were left behind could not be told apart. */
+static void consumer_forget_key(const Consumer *consumer, const char *key) {
+        const uid_t uid = port_connection_identity(consumer->connection)->uid;
+        ConsumerSession *session;
+
+        list_for_each (session, &consumer->consumers->sessions.all, owned.link)
+                if (session->key && streq(session->key, key) &&
+                    session_options(session->owned.session)->owner.uid == uid)
+                        free(TAKE(session->key));
+}
+
 static int detach_session(Consumer *consumer, const PortRequest *request, const char *key) {
         ConsumerSession *session = consumer->session;
+        char *copy;
 
-        session->key = strdup(key);
-        if (!session->key)
+        copy = strdup(key);
+        if (!copy)
                 return -ENOMEM;
+        consumer_forget_key(consumer, key);
+        free(session->key);
+        session->key = copy;
         session_set_detached(session->owned.session, true);
         consumer_session_set_consumer(session, NULL);
         consumer->enable.is_open = false; /* nobody is left to be told of its end */
@@ -198,7 +214,7 @@ int consumer_attach(void *port, const PortRequest *request, const void *data, si
         if (consumer->session || consumer->clone)
                 return port_refuse(consumer->connection,
                                    "this connection has a session already; call FreeBuffers first");
-        free(TAKE(session->key));
+        session->awaited_until = 0;
         session_set_detached(session->owned.session, false);
         consumer_session_set_consumer(session, consumer);
         return reply_config(consumer, request, session_config(session->owned.session));

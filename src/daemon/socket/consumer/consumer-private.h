@@ -9,6 +9,7 @@
  *      consumer-start.c     EnableTracing: what it needs, who is asked, and the session
  *      consumer-clone.c     CloneSession
  *      consumer-detach.c    Detach and Attach
+ *      consumer-kept.c      sessions that the process before has left
  *      consumer-session.c   a session from then on: its end, its output, its snapshots, who it belongs to
  *      consumer-observe.c   ObserveEvents
  *      consumer-read.c      ReadBuffers
@@ -29,9 +30,9 @@
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
 
-#define CONSUMER_KEY_MAX     128 /* of Detach */
-#define CONSUMER_FLUSHES_MAX 16  /* of one connection, not answered yet */
-#define CONSUMER_QUERIES_MAX 16  /* QueryServiceState of one connection, likewise */
+#define CONSUMER_KEY_MAX     PORTS_KEY_MAX /* of Detach */
+#define CONSUMER_FLUSHES_MAX 16            /* of one connection, not answered yet */
+#define CONSUMER_QUERIES_MAX 16            /* QueryServiceState of one connection, likewise */
 
 typedef struct Consumer Consumer;
 typedef struct ConsumerClone ConsumerClone;
@@ -100,8 +101,9 @@ struct Consumer {
 struct ConsumerSession {
         OwnedSession owned;
         Consumers *consumers;
-        Consumer *consumer;            /* NULL: none has it */
-        char *key;                     /* under which it was detached; NULL: not */
+        Consumer *consumer;     /* NULL: none has it */
+        char *key;              /* under which it was detached, if only once; NULL: it never was */
+        uint64_t awaited_until; /* the process before had somebody attached; 0: nobody is awaited */
         const PortsObserver *observer; /* of this session; NULL: nobody */
         void *observed;
 };

@@ -74,7 +74,7 @@ static ConsumerSession *of(const OwnedSession *owned) {
 }
 
 static bool on_has_owner(const OwnedSession *owned) {
-        return of(owned)->consumer;
+        return of(owned)->consumer || of(owned)->awaited_until > 0;
 }
 
 static void on_free(OwnedSession *owned) {

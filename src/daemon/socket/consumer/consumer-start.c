@@ -130,6 +130,7 @@ static int start_read(ConsumerStart *start, const uint8_t *config, size_t n_conf
                 return r;
         owned->options = (SessionOptions){
                 .allows_missing = true,
+                .is_kept = start->consumer->consumers->keeps,
                 .has_output = owned->config->pb->write_into_file && owned->output_fd >= 0,
         };
         return 0;

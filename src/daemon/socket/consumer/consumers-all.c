@@ -42,11 +42,13 @@ void consumers_settle(Consumers *consumers) {
 }
 
 uint64_t consumers_next_deadline(const Consumers *consumers) {
-        return owned_sessions_deadline(&consumers->sessions);
+        return MIN(owned_sessions_deadline(&consumers->sessions),
+                   consumers_await_deadline(consumers));
 }
 
 void consumers_tick(Consumers *consumers, uint64_t now) {
         owned_sessions_tick(&consumers->sessions, now);
+        consumers_await_tick(consumers, now);
 }
 
 bool consumers_are_busy(const Consumers *consumers) {
