@@ -8,7 +8,7 @@ Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   into SOURCE            likewise, into the file that is descriptor 3
   hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
   leave SOURCE KEY [MS]  records, and detaches at once, without waiting for an answer in between; MS is a deadline
-  leave-into SOURCE KEY  likewise, of one that streams into the file that is descriptor 3
+  leave-into SOURCE KEY [MS]  likewise, of one that streams into the file that is descriptor 3
   attach KEY             says whether there is such a session
   stay KEY               likewise, and has it until it is killed or the service ends
   fetch KEY              attaches, ends the session, and writes its packets to descriptor 3
@@ -53,8 +53,8 @@ def record(client, *arguments):
     stop(client, enable(client, *arguments))
 
 
-def enable_into(client, source):
-    streams = message((1, message((1, 256))), (2, message((1, message((1, source))))), (3, 60000), (8, True), (9, 100))
+def enable_into(client, source, ms=60000):
+    streams = message((1, message((1, 256))), (2, message((1, message((1, source))))), (3, ms), (8, True), (9, 100))
     return client.call("EnableTracing", message((1, streams)), fd=3)
 
 
@@ -83,8 +83,8 @@ def leave(client, source, key, ms="0"):
     detach(client, key)
 
 
-def leave_into(client, source, key):
-    enable_into(client, source)
+def leave_into(client, source, key, ms="60000"):
+    enable_into(client, source, int(ms))
     detach(client, key)
 
 

@@ -2,9 +2,11 @@
 """Whether a trace has what test-producers wrote: each number once, in its order, and no gap that nobody has counted.
 
 Usage: restart-check.py [--gaps] FILE NAME...
+       restart-check.py --field=NUMBER FILE
 
 Each NAME is that of a program, and there may be no other. --gaps: any gap will do, as with programs that count for all
-of their recordings together.
+of their recordings together. --field: of packets with that field, by whomever: none is there twice, and those of a
+sequence are in the order of their time.
 """
 
 import re
@@ -13,6 +15,7 @@ import sys
 import trace_file
 
 TEST_EVENT, DROPPED = 900, 42
+TIMESTAMP, SEQUENCE = 8, 10
 
 
 def numbers(path):
@@ -40,8 +43,31 @@ def check(name, packets, may_have_gaps):
     print(f"# {name}: {len(packets)} packets up to {last}, {last - len(packets)} missing in {n_gaps} gaps")
 
 
+def check_sequences(path, number):
+    seen, last = set(), {}
+    with open(path, "rb") as file:
+        data = file.read()
+    for packet in trace_file.packets(data):
+        at = {number: value for number, value, _ in trace_file.fields(packet)}
+        if number not in at:
+            continue
+        sequence, time = at[SEQUENCE], at[TIMESTAMP]
+        if packet in seen:
+            sys.exit(f"sequence {sequence}: a packet of {time} is there twice")
+        if time < last.get(sequence, 0):
+            sys.exit(f"sequence {sequence}: {time} comes behind {last[sequence]}")
+        seen.add(packet)
+        last[sequence] = time
+    print(f"# field {number}: {len(seen)} packets of {len(last)} sequences")
+    if len(seen) < 2:
+        sys.exit("that is too few")
+
+
 def main():
     arguments = sys.argv[1:]
+    if arguments[0].startswith("--field="):
+        check_sequences(arguments[1], int(arguments[0].partition("=")[2]))
+        return
     may_have_gaps = arguments[0] == "--gaps"
     path, *names = arguments[may_have_gaps:]
     found = numbers(path)

@@ -1,19 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The service is killed at random moments, again and again, under programs that count, a file, a compressed one and a
-# flight recorder: nothing is anywhere twice, and everything in its order. $KILLS: how often; more than a few
-# tens are for scripts/kill-service.
+# The service is killed at random moments, again and again, under programs that count, one with Perfetto's SDK, the
+# probes, a file, a compressed one, one that Perfetto's client has left, and a flight recorder: nothing is anywhere
+# twice, and everything in its order. $KILLS: how often; more than a few tens are for scripts/kill-service.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/integration/cli-lib.sh
 . "$(dirname "$0")/cli-lib.sh"
 
-KILLS=${KILLS:-20}
+KILLS=${KILLS:-12}
 PROGRAMS=4
 programs=()
 # is_in_order FILE
-is_in_order() { /usr/bin/python3 -B "$(dirname "$TRACE_CHECK")/restart-check.py" --gaps "$1" "${programs[@]}"; }
+restart_check() { /usr/bin/python3 -B "$(dirname "$TRACE_CHECK")/restart-check.py" "$@"; }
+is_in_order() { restart_check --gaps "$1" "${programs[@]}"; }
+# What comes from the SDK, and from the probes.
+slices_have_order() { restart_check --field=11 "$1"; }
+figures_have_order() { restart_check --field=7 "$1"; }
 service_pid() { cat "$tmp/manager/pid"; }
 n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
 is_ready() { [ "$(n_ready)" -ge "$1" ]; }
@@ -48,6 +52,8 @@ recording() {
                 echo 'buffers { size_kb: 16384 }'
                 echo 'write_into_file: true file_write_period_ms: 100'
                 for n in $(seq $PROGRAMS); do echo "data_sources { config { name: \"org.example.count$n\" } }"; done
+                echo 'data_sources { config { name: "track_event" } }'
+                echo 'data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 50 } } }'
                 printf '%s\n' "${@:2}"
         } >"$1.pbtxt"
         "$DESKTRACE" record --user -q -f -c "$1.pbtxt" -o "$outputs/$1.pftrace" 2>"$1.said" &
@@ -61,21 +67,33 @@ trap 'rm -rf "$outputs"; cleanup' EXIT
 
 session_bus
 mkdir "$tmp/manager"
-service "$SERVICE_MANAGER" "$tmp/manager" "$DESKTRACED" --user
+producers=$tmp/producer.sock consumers=$tmp/consumer.sock
+service "$SERVICE_MANAGER" --listen="perfetto-producer:$producers" --listen="perfetto-consumer:$consumers" \
+        "$tmp/manager" "$DESKTRACED" --user
+started "$PERFETTO_PRODUCER" "$producers" sdk
+# They look for the system's service, which this bus has for them.
+DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SESSION_BUS_ADDRESS started "$DESKTRACE_PROBES" --system --trust-service
 for n in $(seq $PROGRAMS); do
         producer "count$n" "org.example.count$n" counting
         programs+=("count$n")
 done
+ok 'the SDK is there' eventually has_producer sdk
+ok 'so are the probes' eventually has_producer desktrace-probes
 clients=()
 recording plain
 recording zstd 'compression { zstd { level: 3 } }'
 sed '/write_into_file/d' plain.pbtxt >ring.pbtxt
 echo 'duration_ms: 3600000' >>ring.pbtxt # or it would need polkit
 "$DESKTRACE" record --user -q --detach -n ring -c ring.pbtxt >/dev/null # its number
-ok 'recordings are kept' eventually is_stored c0 3
+consume() { timeout 30 /usr/bin/python3 -B "$(dirname "$0")/perfetto_consumer.py" "$consumers" "$@"; }
+: >"$outputs/left.pftrace"
+ok 'one is left by a client of Perfetto' \
+        test "$(consume leave-into org.example.count1 left 3600000 3>"$outputs/left.pftrace")" = left
+ok 'recordings are kept' eventually is_stored c0 4
 ok "the service is killed $KILLS times, and is there again each time" kill_again "$KILLS"
 "$DESKTRACE" snapshot --user -q -f -o ring.pftrace ring
 ok 'a ring has what each program has counted, once and in its order' is_in_order ring.pftrace
+ok 'what was left can be attached to' test "$(consume fetch left 3>/dev/null)" = attached
 for n in 0 1; do
         status=0
         kill -INT "${clients[$n]}"
@@ -85,6 +103,10 @@ done
 for name in plain zstd; do
         ok "$name: the file has what each program has counted, once and in its order" \
                 is_in_order "$outputs/$name.pftrace"
+        ok "$name: so is what the SDK wrote" slices_have_order "$outputs/$name.pftrace"
+        ok "$name: so are the probes' figures" figures_have_order "$outputs/$name.pftrace"
         ok "$name: nothing in it is damaged" holds "$outputs/$name.pftrace" 't["end"] == "complete"'
 done
+programs=(count1)
+ok 'left: it has what its program has counted, once and in its order' eventually is_in_order "$outputs/left.pftrace"
 finish
