@@ -4,6 +4,7 @@
  * The queue of accepted connections: users take turns, and each has an allowance of connections that refills with time.
  */
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "accept/accept-queue.h"
@@ -37,6 +38,7 @@ void accept_queue_init(AcceptQueue *queue) {
 }
 
 static void user_free(AcceptUser *user) {
+        assert(user->n == 0 && list_is_empty(&user->items));
         list_unlink(&user->link);
         list_unlink(&user->turn);
         free(user);
@@ -45,6 +47,7 @@ static void user_free(AcceptUser *user) {
 void accept_queue_deinit(AcceptQueue *queue) {
         AcceptUser *user;
 
+        assert(queue->n == 0 && list_is_empty(&queue->waiting));
         list_for_each (user, &queue->users, link)
                 user_free(user);
 }

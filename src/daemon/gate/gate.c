@@ -6,6 +6,7 @@
  * gate.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <sys/epoll.h>
@@ -176,6 +177,7 @@ int gates_new(Gates **ret) {
 Gates *gates_free(Gates *gates) {
         if (!gates)
                 return NULL;
+        assert(list_is_empty(&gates->ready) && list_is_empty(&gates->users));
         fd_close(gates->fd);
         free(gates);
         return NULL;

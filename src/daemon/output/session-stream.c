@@ -2,6 +2,7 @@
 
 /* Moving data from a session to its output in batches, one in each turn of the main loop. */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,6 +240,7 @@ int output_pump_init(OutputPump *pump, sd_event *event, const OutputOps *ops, vo
 void output_pump_deinit(OutputPump *pump) {
         if (!pump->event)
                 return;
+        assert(list_is_empty(&pump->queue));
         sd_event_source_disable_unref(pump->source);
         fd_close(pump->fd);
         pump->event = NULL;

@@ -5,6 +5,7 @@
  * stream stops, events that other streams of its session want as well go to those from then on.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -123,6 +124,7 @@ static BundleWriter *find_writer(const Stream *stream) {
 }
 
 static void writer_free(BundleWriter *writer) {
+        assert(list_is_empty(&writer->receivers));
         list_unlink(&writer->writers);
         bundle_writer_deinit(writer);
         free(writer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "probes/perf/perf-held.h"
@@ -14,6 +15,7 @@ void perf_held_deinit(PerfHeld *held) {
 
         while ((sample = perf_held_take(held)))
                 held_sample_free(sample);
+        assert(held->n_bytes == 0);
 }
 
 bool perf_held_add(PerfHeld *held,

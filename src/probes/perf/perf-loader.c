@@ -5,6 +5,7 @@
  * is freed finds everything it needs when it does.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static void loader_unref(Loader *loader) {
         pthread_mutex_unlock(&loader->lock);
         if (!is_last)
                 return;
+        assert(loader->n_threads == 0 && list_is_empty(&loader->running));
         free_all(&loader->urgent);
         free_all(&loader->waiting);
         free_all(&loader->finished);

@@ -4,6 +4,7 @@
  * The eventfds are never read, only watched for edges: the peer holds them, too, and could make a read block.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -65,6 +66,7 @@ int doorbells_init(Doorbells *doorbells, sd_event *event) {
 void doorbells_deinit(Doorbells *doorbells) {
         if (!doorbells->event)
                 return;
+        assert(list_is_empty(&doorbells->muted));
         doorbells->source = sd_event_source_disable_unref(doorbells->source);
         doorbells->fd = fd_close(doorbells->fd);
         doorbells->event = NULL;

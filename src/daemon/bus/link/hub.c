@@ -5,6 +5,7 @@
  * touched again but are never freed.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -43,6 +44,8 @@ int hub_init(Hub *hub, sd_event *event) {
 void hub_deinit(Hub *hub) {
         if (!hub->event)
                 return;
+        assert(list_is_empty(&hub->links) && list_is_empty(&hub->users));
+        assert(list_is_empty(&hub->waiting));
         hub->source = sd_event_source_disable_unref(hub->source);
         hub->fd = fd_close(hub->fd);
         hub->event = NULL;
