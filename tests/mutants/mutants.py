@@ -10,10 +10,14 @@ an entry with its reason in tests/mutants/equivalent.
 To be cheap, a mutant costs one object and as few tests as possible: only tests that execute the line are linked and run
 (reach.py), the likeliest first, up to the first that notices. A line that no test executes survives without a build.
 
+Survivors are what costs, as all tests are asked about them. With --slow, tests that take longer on the CPU are asked
+only about lines that no other test executes: then ask them about the survivors with --only, and without --slow.
+
 The same seed draws the same mutants, but for lines that have changed. The sources stay untouched: a copy of what git
 knows is built.
 
-Usage: mutants.py AREA... [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,...] [--minutes N] [--work DIRECTORY]
+Usage: mutants.py AREA... [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,...] [--minutes N]
+                           [--slow SECONDS] [--work DIRECTORY]
        mutants.py AREA... --list     prints the mutants, builds nothing
        mutants.py AREA... --unseen [--sanitize]     prints the lines that could be changed and that no test executes
        mutants.py --self-test     draws from a planted source; builds nothing
@@ -307,6 +311,7 @@ class World:
         none["CK_TIMEOUT_MULTIPLIER"] = str(CHECK_TIMEOUT_TIMES)
         self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
         self.environment["ASAN_OPTIONS"] = ASAN_OPTIONS
+        self.slow = math.inf
         self.copy()
         self.set_up(sanitize)
         self.paths, self.nice = paths, str(nice)
@@ -465,6 +470,7 @@ class World:
         """Who may notice; who has killed mutants of this file is asked first, and then who takes the least time."""
         path = mutant.path
         names = self.reach.tests(path, mutant.number, mutant.is_table)
+        names = [name for name in names if self.limits[name] <= 10 * self.slow] or names
         return sorted(names, key=lambda name: (-self.killers[path, name], self.limits[name]))
 
     def kill(self, mutant):
@@ -513,6 +519,7 @@ def begin_world(arguments, sources):
     """A world whose tests are measured."""
     folders = [folder for area in arguments.areas for folder in AREAS[area][1]]
     world = World(arguments.work, arguments.sanitize, folders, sources, arguments.nice)
+    world.slow = max(arguments.slow, TEST_SECONDS_MIN / 10)
     begin = time.monotonic()
     world.measure()
     print(f"{len(world.tests)} tests pass on the unchanged sources ({time.monotonic() - begin:.0f} s)", flush=True)
@@ -662,6 +669,7 @@ def main():
     parser.add_argument("--sanitize", action="store_true", help="with the address and undefined behaviour sanitizers")
     parser.add_argument("--only", type=lambda text: {int(n) for n in text.split(",")}, help="numbers of the draw")
     parser.add_argument("--minutes", type=float, default=600, help="start no further mutant after this time")
+    parser.add_argument("--slow", type=float, default=math.inf, help="seconds on the CPU; see above")
     parser.add_argument("--nice", type=int, default=10, help="how nice builds and tests are to others (default: 10)")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), f"desktrace-mutants-{os.getuid()}"))
     parser.add_argument("--list", action="store_true", help="print the draw, run nothing")
