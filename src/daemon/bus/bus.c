@@ -77,7 +77,8 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->guards = options->guards;
         bus->n_guards = options->n_guards;
         list_init(&bus->gone);
-        list_init(&bus->calls);
+        call_places_init(&bus->bus_places);
+        call_places_init(&bus->socket_places);
         list_init(&bus->parked);
         list_init(&bus->activate_requests);
         list_init(&bus->events_requests);
@@ -123,7 +124,9 @@ Bus *bus_free(Bus *bus) {
         bus_away_end(bus);
         owned_sessions_deinit(&bus->sessions);
         assert(list_is_empty(&bus->producers));
-        assert(list_is_empty(&bus->calls) && list_is_empty(&bus->parked) && bus->n_calls == 0);
+        call_places_deinit(&bus->bus_places);
+        call_places_deinit(&bus->socket_places);
+        assert(list_is_empty(&bus->parked));
         assert(list_is_empty(&bus->queries) && bus->n_private_clients == 0);
         assert(list_is_empty(&bus->activate_requests) && list_is_empty(&bus->events_requests));
         if (bus->message_bus)
@@ -257,6 +260,9 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
 
         bus->message_bus = sd_bus_ref(message_bus);
         bus->is_shared = is_shared;
+        /* A bus for many users allows a connection 128 calls without a reply; one user's own sets no such limit. */
+        bus->bus_places.is_shared = is_shared;
+        bus->bus_places.n_max = is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX;
         r = sd_bus_set_exit_on_disconnect(message_bus, true);
         if (r >= 0)
                 r = sd_bus_set_close_on_exit(message_bus,
@@ -301,7 +307,8 @@ bool bus_is_stopped(const Bus *bus) {
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
-        uint64_t deadline = gates_are_ready(bus->gates) || !list_is_empty(&bus->gone)
+        uint64_t deadline = gates_are_ready(bus->gates) || !list_is_empty(&bus->gone) ||
+                                            bus_has_calls_to_send(bus)
                                     ? 0
                                     : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A program that answers nothing: how many of the service's calls wait for it, until it is disconnected. */
+/* A program that answers nothing: how many of the service's calls wait for it, until it is disconnected, and what is
+ * logged then. */
 
 #include "../core/fixture.h"
 
@@ -10,6 +11,7 @@
 
 #include "bus/bus.h"
 #include "bus/object/bus-producer.h"
+#include "core/model/service.h"
 #include "shared/names.h"
 
 #define STEPS_MAX  10000
@@ -100,7 +102,7 @@ static void record(const char *config) {
 
                 w.n_calls_most = MAX(w.n_calls_most, producer()->n_calls);
                 w.n_bytes_most = MAX(w.n_bytes_most, producer()->n_call_bytes);
-                w.n_out_most = MAX(w.n_out_most, producer()->n_calls_out);
+                w.n_out_most = MAX(w.n_out_most, producer()->called.n_out);
                 fixture_free_session(consumer);
                 free(consumer);
                 w.core.n_consumers--;
@@ -109,16 +111,21 @@ static void record(const char *config) {
         ck_assert_ptr_null(producer());
 }
 
-START_TEST(test_few_calls_wait_for_a_silent_program) {
-        char config[PRODUCER_SOURCES_MAX * 64] = "buffers { size_kb: 4 } ";
+static const char *config_of_all_sources(void) {
+        static char config[PRODUCER_SOURCES_MAX * 64];
 
+        strcpy(config, "buffers { size_kb: 4 } ");
         for (unsigned i = 0; i < PRODUCER_SOURCES_MAX; i++)
                 sprintf(config + strlen(config),
                         "data_sources { config { name: 'silent%u' } } ",
                         i);
+        return config;
+}
+
+START_TEST(test_few_calls_wait_for_a_silent_program) {
         start();
         register_program(PRODUCER_SOURCES_MAX);
-        record(config);
+        record(config_of_all_sources());
         ck_assert_uint_le(w.n_calls_most, BUS_CALLS_QUEUED_MAX);
         ck_assert_uint_gt(w.n_calls_most, BUS_CALLS_QUEUED_MAX - 3 * PRODUCER_SOURCES_MAX);
         ck_assert_uint_eq(w.n_out_most, BUS_CALLS_PER_PRODUCER_MAX);
@@ -146,6 +153,49 @@ START_TEST(test_configs_that_wait_for_a_program_have_a_limit_of_their_own) {
 }
 END_TEST
 
+/* Everything else that the program is sent waits in the account of its user. */
+START_TEST(test_calls_that_wait_for_all_programs_of_a_user_have_a_limit) {
+        Charge others = {};
+        uint64_t max;
+
+        start();
+        register_program(PRODUCER_SOURCES_MAX);
+        max = (getuid() == 0 ? quota_total_max : quota_user_max)(&w.core.service->quota,
+                                                                 QUOTA_CALL_BYTES);
+        ck_assert_int_eq(service_charge_calls(w.core.service, &others, getuid()), 0);
+        ck_assert_int_eq(charge_grow(&others, max - 1000 * BUS_CALL_BYTES), 0);
+        record(config_of_all_sources());
+        ck_assert_uint_gt(w.n_calls_most, 1000 - 3 * PRODUCER_SOURCES_MAX);
+        ck_assert_uint_le(w.n_calls_most, 1000);
+        ck_assert_uint_eq(w.core.service->quota.used[QUOTA_CALL_BYTES], others.n);
+        charge_deinit(&others);
+        end();
+}
+END_TEST
+
+START_TEST(test_that_a_program_is_given_up_is_logged_once) {
+        FILE *log = tmpfile();
+        const int own = dup(STDERR_FILENO);
+        char line[512];
+        unsigned n = 0;
+
+        start();
+        register_program(PRODUCER_SOURCES_MAX);
+        ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+        record(config_of_all_sources());
+        dup2(own, STDERR_FILENO);
+        close(own);
+        rewind(log);
+        while (fgets(line, sizeof(line), log))
+                n += strstr(line, "does not answer (BUS_CALLS_QUEUED_MAX), disconnecting") != NULL;
+        fclose(log);
+        ck_assert_uint_eq(n, 1);
+        end();
+}
+END_TEST
+
 TEST_MAIN("producer-call",
           test_few_calls_wait_for_a_silent_program,
-          test_configs_that_wait_for_a_program_have_a_limit_of_their_own)
+          test_configs_that_wait_for_a_program_have_a_limit_of_their_own,
+          test_calls_that_wait_for_all_programs_of_a_user_have_a_limit,
+          test_that_a_program_is_given_up_is_logged_once)

@@ -94,7 +94,7 @@ START_TEST(test_shares_fit_into_each_other) {
                         ck_assert_uint_le(quota_first(&quota, slot), quota_user_max(&quota, slot));
                         ck_assert_uint_ge(total / 4 / quota_first(&quota, slot), 4);
                 }
-                for (QuotaSlot slot = QUOTA_BUFFER_BYTES; slot <= QUOTA_MESSAGE_BYTES; slot++)
+                for (QuotaSlot slot = QUOTA_BUFFER_BYTES; slot <= QUOTA_CALL_BYTES; slot++)
                         memory += quota_total_max(&quota, slot);
                 if (ram >= UINT64_C(4) << 30)
                         ck_assert_uint_le(memory, ram / 100 * 80);

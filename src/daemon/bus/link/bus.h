@@ -19,6 +19,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "bus/link/call-places.h"
 #include "bus/link/doorbells.h"
 #include "bus/link/event-names.h"
 #include "bus/link/guard.h"
@@ -38,6 +39,9 @@
 #define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that no silent producer takes them all */
 #define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; with more it is disconnected */
 #define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
+#define BUS_CALL_BYTES              1280 /* what a call that waits takes at least, as it was measured */
+#define BUS_CALLS_PER_TURN \
+        128 /* that are sent, before others have their turn: on the bus, and on sockets */
 
 /* Limits of ListCategories(). */
 #define BUS_CATEGORIES_MAX        16384
@@ -111,10 +115,10 @@ struct Bus {
         EventNames events;
 
         /* Work for bus_settle(). */
-        List gone;           /* Client */
-        List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
+        List gone;                /* Client */
+        CallPlaces bus_places;    /* for calls to producers on the message bus */
+        CallPlaces socket_places; /* and on sockets, where each has a connection of its own */
         List parked;         /* ProducerCall of suspended programs, the next to be checked first */
-        size_t n_calls;      /* out */
         bool counts_changed; /* NumSessions, NumProducers */
         bool has_released;   /* a session with much memory has gone, so the heap may be trimmed */
 

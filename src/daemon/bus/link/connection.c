@@ -101,6 +101,7 @@ void client_close(Client *client) {
 }
 
 void client_is_gone(Client *client) {
+        client->is_gone = true;
         list_unlink(&client->link);
         list_append(&client->bus->gone, &client->link);
 }

@@ -35,6 +35,7 @@ struct Client {
         bool manage_is_answered; /* for the message in dispatch */
 
         List link;        /* bus->clients or bus->gone */
+        bool is_gone;     /* it is in the latter */
         HubLink hub_link; /* on a socket */
         Gate *gate;       /* likewise */
         bool is_served;   /* on a socket: our objects are registered */

@@ -8,6 +8,7 @@
  * replies back, and owns the shared memory and the doorbell. Belongs to its Client, and ends with it.
  */
 
+#include "bus/link/call-places.h"
 #include "bus/link/connection.h"
 #include "bus/link/doorbells.h"
 #include "bus/link/producer-home.h"
@@ -51,10 +52,13 @@ struct BusProducer {
         int bell; /* rung for requests in the memory; -1: it does not know them */
         Doorbell doorbell;
 
-        List link;  /* bus->producers */
-        List calls; /* ProducerCall, in order */
-        size_t n_calls, n_calls_out;
+        List link;     /* bus->producers */
+        List calls;    /* ProducerCall, in order */
+        List unsent;   /* of these */
+        Called called; /* its turns */
+        size_t n_calls;
         size_t n_call_bytes; /* configs in them */
+        Charge call_charge;
 };
 
 /* Users see their own producers and those of the system. */

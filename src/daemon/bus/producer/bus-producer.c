@@ -289,6 +289,7 @@ int bus_producer_allocate(BusProducer **ret, Bus *bus) {
         producer->bus = bus;
         producer->doorbell.fd = producer->bell = producer->memory_fd = -1;
         list_init(&producer->calls);
+        list_init(&producer->unsent);
         list_append(&bus->producers, &producer->link);
         bus->counts_changed = true;
         *ret = producer;
@@ -357,8 +358,9 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         producer->bus->n_away -= producer->is_away;
         sd_event_source_disable_unref(producer->end);
         producer_calls_drop(producer);
-        assert(producer->n_calls == 0 && producer->n_calls_out == 0);
-        assert(producer->n_call_bytes == 0);
+        assert(producer->n_calls == 0 && !producer->called.user);
+        assert(producer->n_call_bytes == 0 && producer->call_charge.n == 0);
+        charge_deinit(&producer->call_charge);
         producer_unmap(producer);
         producer_home_deinit(&producer->home);
         producer->bus->counts_changed = true;

@@ -18,10 +18,11 @@ typedef struct ProducerCall {
         size_t n_bytes;
         bool starts; /* a setup that also starts the source */
         sd_bus_message *message;
-        sd_bus_slot *slot; /* NULL: not sent yet */
+        bool is_unsent;
+        sd_bus_slot *slot; /* of the reply that is awaited */
         uint64_t sent_at;  /* or parked */
         List link;         /* producer->calls */
-        List queue_link;   /* bus->calls until it is sent; bus->parked */
+        List queue_link;   /* producer->unsent, or bus->parked */
 } ProducerCall;
 
 static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
@@ -71,35 +72,32 @@ static Bus *call_bus(const ProducerCall *call) {
         return call->producer->bus;
 }
 
-/* Only the message bus limits how many calls are out. */
-static bool call_counts(const ProducerCall *call) {
-        return !client_is_private(call->producer->client);
-}
-
 /* Cancels the wait for the reply. */
 static void call_take_back(ProducerCall *call) {
         if (!call->slot)
                 return;
         call->slot = sd_bus_slot_unref(call->slot);
-        call->producer->n_calls_out--;
-        if (call_counts(call))
-                call_bus(call)->n_calls--;
+        called_returned(&call->producer->called);
+}
+
+static void call_leave_queue(ProducerCall *call) {
+        list_unlink(&call->queue_link);
+        if (!call->is_unsent)
+                return;
+        call->is_unsent = false;
+        called_drop(&call->producer->called);
 }
 
 static ProducerCall *producer_call_free(ProducerCall *call) {
         call_take_back(call);
+        call_leave_queue(call);
         call->producer->n_calls--;
         call->producer->n_call_bytes -= call->n_bytes;
+        charge_shrink(&call->producer->call_charge, BUS_CALL_BYTES + call->n_bytes);
         sd_bus_message_unref(call->message);
         list_unlink(&call->link);
-        list_unlink(&call->queue_link);
         free(call);
         return NULL;
-}
-
-/* A bus for many users allows a connection 128 calls without a reply; one user's own sets no such limit. */
-static size_t bus_calls_max(const Bus *bus) {
-        return bus->is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX;
 }
 
 /* The peer has gone without an answer, which is no refusal: a program may end while its start is under way. sd-bus
@@ -151,23 +149,15 @@ static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *er
                 client_is_gone(call->producer->client); /* and with it the call */
                 return 0;
         }
-        if (failure && sd_bus_error_has_name(failure, SD_BUS_ERROR_NO_REPLY) && call_park(call)) {
-                bus_send_calls(bus);
+        if (failure && sd_bus_error_has_name(failure, SD_BUS_ERROR_NO_REPLY) && call_park(call))
                 return 0;
-        }
         producer_call_free(call);
         if (failure && !is_stopped_already(kind, failure))
                 call_kinds[kind].failed(
                         producer, id, failure->message ?: failure->name, bus_now(bus));
         else
                 call_kinds[kind].done(producer, id, bus_now(bus));
-        bus_send_calls(bus);
         return 0;
-}
-
-static bool call_may_be_sent(const ProducerCall *call) {
-        return call->producer->n_calls_out < BUS_CALLS_PER_PRODUCER_MAX &&
-               (!call_counts(call) || call_bus(call)->n_calls < bus_calls_max(call_bus(call)));
 }
 
 /* This became known only while the call waited in the queue. */
@@ -201,7 +191,10 @@ static int call_hand_over(ProducerCall *call) {
 static void call_send(ProducerCall *call) {
         int r;
 
-        list_unlink(&call->queue_link);
+        if (call->producer->client->is_gone) {
+                producer_call_free(call);
+                return;
+        }
         hub_touch(&call->producer->client->hub_link);
         r = call_hand_over(call);
         if (r < 0) {
@@ -221,20 +214,27 @@ static void call_send(ProducerCall *call) {
         }
         call->message = sd_bus_message_unref(call->message);
         call->sent_at = bus_now(call_bus(call));
-        call->producer->n_calls_out++;
-        if (call_counts(call))
-                call_bus(call)->n_calls++;
+        call->is_unsent = false;
+        list_unlink(&call->queue_link);
+        called_send(&call->producer->called);
+}
+
+static void send_some(const CallPlaces *places) {
+        Called *called;
+
+        for (unsigned n = 0; n < BUS_CALLS_PER_TURN && (called = call_places_next(places)); n++)
+                call_send(list_first(&container_of(called, BusProducer, called)->unsent,
+                                     ProducerCall,
+                                     queue_link));
 }
 
 void bus_send_calls(Bus *bus) {
-        ProducerCall *call;
+        send_some(&bus->socket_places);
+        send_some(&bus->bus_places);
+}
 
-        list_for_each (call, &bus->calls, queue_link) {
-                if (bus->n_calls >= bus_calls_max(bus) && bus->n_private_clients == 0)
-                        return; /* none of them may */
-                if (call_may_be_sent(call))
-                        call_send(call);
-        }
+bool bus_has_calls_to_send(const Bus *bus) {
+        return call_places_next(&bus->socket_places) || call_places_next(&bus->bus_places);
 }
 
 static void call_unpark(ProducerCall *call) {
@@ -283,41 +283,98 @@ int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerC
                                               call_kinds[kind].member);
 }
 
+/* 0, or -ENOBUFS or -ENOMEM. */
+static int producer_charge_call(BusProducer *producer, size_t n_bytes, const char **ret_limit) {
+        Charge *charge = &producer->call_charge;
+        int r = 0;
+
+        *ret_limit = producer->n_calls >= BUS_CALLS_QUEUED_MAX ? "BUS_CALLS_QUEUED_MAX"
+                     : producer->n_call_bytes + n_bytes > BUS_CALLS_QUEUED_BYTES_MAX
+                             ? "BUS_CALLS_QUEUED_BYTES_MAX"
+                             : NULL;
+        if (*ret_limit)
+                return -ENOBUFS;
+        *ret_limit = "SERVICE_CALL_BYTES";
+        if (!charge->owner)
+                r = service_charge_calls(producer->bus->service, charge, producer->client->user);
+        if (r == 0)
+                r = charge_grow(charge, BUS_CALL_BYTES + n_bytes);
+        return r > 0 ? -ENOBUFS : r;
+}
+
+static int producer_join_places(BusProducer *producer) {
+        Bus *bus = producer->bus;
+
+        return called_add(&producer->called,
+                          client_is_private(producer->client) ? &bus->socket_places
+                                                              : &bus->bus_places,
+                          producer->client->user);
+}
+
+/* 0, or -ENOBUFS if a limit leaves no room for one more, or -ENOMEM. */
+static int producer_new_call(BusProducer *producer,
+                             ProducerCall **ret,
+                             size_t n_bytes,
+                             const char **ret_limit) {
+        _cleanup_(freep) ProducerCall *call = NULL;
+        int r;
+
+        r = producer_charge_call(producer, n_bytes, ret_limit);
+        if (r < 0)
+                return r;
+        call = calloc(1, sizeof(*call));
+        r = call ? producer_join_places(producer) : -ENOMEM;
+        if (r < 0) {
+                charge_shrink(&producer->call_charge, BUS_CALL_BYTES + n_bytes);
+                return r;
+        }
+        call->producer = producer;
+        call->is_unsent = true;
+        call->n_bytes = n_bytes;
+        producer->n_calls++;
+        producer->n_call_bytes += n_bytes;
+        list_append(&producer->calls, &call->link);
+        list_append(&producer->unsent, &call->queue_link);
+        *ret = TAKE(call);
+        return 0;
+}
+
 void producer_call(BusProducer *producer,
                    ProducerCallKind kind,
                    uint64_t id,
                    size_t n_bytes,
                    sd_bus_message *message) {
-        ProducerCall *call = NULL;
+        const char *limit;
+        ProducerCall *call;
+        int r;
 
-        if (producer->n_calls < BUS_CALLS_QUEUED_MAX &&
-            producer->n_call_bytes + n_bytes <= BUS_CALLS_QUEUED_BYTES_MAX)
-                call = calloc(1, sizeof(*call));
-        if (!call) {
+        if (producer->client->is_gone) {
+                sd_bus_message_unref(message);
+                return;
+        }
+        r = producer_new_call(producer, &call, n_bytes, &limit);
+        if (r < 0) {
                 log_user(producer->client->identity.uid,
                          LOG_NOTICE,
-                         "%s does not answer, disconnecting",
-                         client_describe(producer->client));
+                         "%s does not answer (%s), disconnecting",
+                         client_describe(producer->client),
+                         r == -ENOBUFS ? limit : strerror(-r));
                 sd_bus_message_unref(message);
                 client_is_gone(producer->client);
                 return;
         }
-        call->producer = producer;
         call->kind = kind;
         call->id = id;
-        call->n_bytes = n_bytes;
         call->message = message;
-        producer->n_calls++;
-        producer->n_call_bytes += n_bytes;
-        list_append(&producer->calls, &call->link);
-        list_append(&producer->bus->calls, &call->queue_link);
 }
 
 bool producer_call_joins_setup(BusProducer *producer, uint64_t id) {
         ProducerCall *call;
 
-        list_for_each (call, &producer->calls, link) {
-                if (call->id != id || call->kind != PRODUCER_CALL_SETUP_SOURCE || call->slot)
+        /* The setup is most likely the last one. */
+        for (List *at = producer->unsent.previous; at != &producer->unsent; at = at->previous) {
+                call = list_entry(at, ProducerCall, queue_link);
+                if (call->id != id || call->kind != PRODUCER_CALL_SETUP_SOURCE)
                         continue;
                 call->starts = true;
                 return true;
@@ -344,5 +401,4 @@ void producer_calls_drop(BusProducer *producer) {
         list_for_each (call, &producer->calls, link) {
                 producer_call_free(call);
         }
-        bus_send_calls(producer->bus);
 }

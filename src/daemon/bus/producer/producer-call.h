@@ -18,7 +18,7 @@
 int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
 
 /* Queues the message: bus_settle() sends it in its turn. `id` is the instance's or flush's, `n_bytes` is what the
- * message is charged for. Always takes the message over. */
+ * message is charged for. Always takes the message over; nothing is sent to a program that has to go. */
 void producer_call(BusProducer *producer,
                    ProducerCallKind kind,
                    uint64_t id,
@@ -28,8 +28,10 @@ void producer_call(BusProducer *producer,
 /* If the setup of the same instance has not been sent yet, a start can be joined to it: one call and one reply. */
 bool producer_call_joins_setup(BusProducer *producer, uint64_t id);
 
-/* Sends what may be sent now. */
+/* Sends what may be sent now: up to BUS_CALLS_PER_TURN calls over the message bus, and as many over sockets. The second
+ * function says whether there are more. */
 void bus_send_calls(Bus *bus);
+bool bus_has_calls_to_send(const Bus *bus);
 
 /* Starts of suspended programs, which are asked again later. */
 uint64_t bus_parked_deadline(const Bus *bus);

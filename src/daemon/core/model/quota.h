@@ -27,6 +27,7 @@ typedef enum QuotaSlot {
         QUOTA_MEMORY_BYTES,
         QUOTA_DESCRIPTOR_BYTES,
         QUOTA_MESSAGE_BYTES,
+        QUOTA_CALL_BYTES,
         QUOTA_RECENT_SESSIONS,
         _QUOTA_SLOT_N,
 } QuotaSlot;

@@ -49,6 +49,8 @@ int service_charge_connection(Service *service, Charge *charge, uid_t user);
 bool service_has_connection_room(const Service *service, uid_t user, size_t n);
 /* The same for the bytes of waiting messages: none yet, as the charge grows and shrinks with them. */
 int service_charge_messages(Service *service, Charge *charge, uid_t user);
+/* And for the bytes of calls that wait for the user's programs. */
+int service_charge_calls(Service *service, Charge *charge, uid_t user);
 
 /* Copies. */
 int service_add_activatable(Service *service, const char *name, const char *const sources[]);

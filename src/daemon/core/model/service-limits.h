@@ -45,6 +45,12 @@
 #define SERVICE_MESSAGE_BYTES_TOTAL_MIN         (UINT64_C(64) << 20)
 #define SERVICE_MESSAGE_BYTES_FIRST_SHARE       4096
 #define SERVICE_MESSAGE_BYTES_FIRST_MIN         (UINT64_C(2) << 20)
+#define SERVICE_CALL_BYTES_PER_USER_SHARE       256 /* to producers that have not answered earlier ones */
+#define SERVICE_CALL_BYTES_PER_USER_MIN         (UINT64_C(32) << 20)
+#define SERVICE_CALL_BYTES_TOTAL_SHARE          64
+#define SERVICE_CALL_BYTES_TOTAL_MIN            (UINT64_C(64) << 20)
+#define SERVICE_CALL_BYTES_FIRST_SHARE          4096
+#define SERVICE_CALL_BYTES_FIRST_MIN            (UINT64_C(2) << 20)
 #define SERVICE_RECENT_SESSIONS_PER_USER_MAX    64 /* unattended, within SESSION_GUARDED_GAP_NS */
 #define SERVICE_RECENT_SESSIONS_MAX             4096
 #define SERVICE_RECENT_SESSIONS_FIRST           8

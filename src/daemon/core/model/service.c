@@ -86,6 +86,10 @@ int service_charge_messages(Service *service, Charge *charge, uid_t user) {
         return quota_charge(&service->quota, charge, user, QUOTA_MESSAGE_BYTES, 0);
 }
 
+int service_charge_calls(Service *service, Charge *charge, uid_t user) {
+        return quota_charge(&service->quota, charge, user, QUOTA_CALL_BYTES, 0);
+}
+
 void strings_free(char **strings) {
         for (size_t i = 0; strings && strings[i]; i++)
                 free(strings[i]);
