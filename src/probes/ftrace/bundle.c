@@ -151,7 +151,7 @@ bundle_give(BundleWriter *writer, const BundleCpu *cpu, BundleReceiver *receiver
         uint8_t *packet;
         int r = -ENOMEM;
 
-        /* The receiver begins later, or there is nothing to write but a loss of other receivers. */
+        /* The receiver begins later, or there is only a loss of other receivers to write. */
         if (receiver->from_ns > writer->first_timestamp || (n_body == 0 && !state->lost))
                 return;
         if (!wire_writer_failed(writer->wire)) {
@@ -241,7 +241,7 @@ void bundle_forget_pids(BundleWriter *writer) {
         }
 }
 
-/* False when the record is not what its id says. */
+/* False when the record does not fit its id. */
 static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const PageRecord *record) {
         if (!event_encode(encoder,
                           writer->wire,
@@ -276,7 +276,7 @@ static __attribute__((__noinline__)) void
 add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *record) {
         const EventEncoder *encoder = id < writer->n_encoders ? writer->encoders[id] : NULL;
 
-        /* Unwanted events are those that other recordings want, or the kernel's own, like stack traces. */
+        /* Unwanted events are those of other recordings, or the kernel's own, like stack traces. */
         if (!encoder || event_is_filtered(encoder, record->data, record->n_bytes))
                 return;
         bundle_prepare(writer, cpu, record->timestamp);

@@ -132,7 +132,7 @@ static bool is_in_table(const char *pattern) {
         return false;
 }
 
-/* For the nearest one: the kernel lists the events of a group together. */
+/* Groups of events, among which the nearest name is looked for; the kernel lists the events of a group together. */
 static void event_index_add_groups(EventIndex *index, size_t n_text) {
         char *to = malloc(n_text + EVENT_GROUP_BYTES + 3 * index->n);
         size_t n_last = 0;
@@ -166,8 +166,8 @@ static bool pattern_matches(const char *pattern, const char *full, const char *b
         return streq(pattern, strchr(pattern, '/') ? full : bare);
 }
 
-/* Says what was asked for and what was perhaps meant. Of the event table, or nothing like any event: it is this kernel
- * that lacks it. */
+/* Says which event was asked for, and which one was perhaps meant. An event of the event table, or one unlike any
+ * event, is simply missing in this kernel. */
 static int
 explain_unknown(const EventIndex *index, const char *pattern, bool looks_near, char **ret) {
         const char *nearest = NULL;

@@ -31,7 +31,7 @@ static bool is_mounted(int root, const char *path) {
         return r == 0 || r == -EACCES;
 }
 
-/* When it is recorded, libtracefs mounts what may be mounted. */
+/* When recording begins, libtracefs mounts tracefs if it may. */
 static int check_unmounted(int root, char **ret_error) {
         int r = denial_check(root, TRACING, F_OK);
 

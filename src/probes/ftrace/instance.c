@@ -55,14 +55,14 @@ static int instance_new_closed(Instance **ret, const TraceDir *dir, char **ret_e
         return 0;
 }
 
-/* Of this process; 0: it does not come back. */
+/* The tag of this process's recordings; 0: it does not come back. */
 static uint64_t returning_until_ns;
 
 void instances_return(uint64_t until_ns) {
         returning_until_ns = until_ns;
 }
 
-/* Empty for what nobody comes back to. */
+/* Empty for instances to which nobody comes back. */
 static void tag_format(const InstanceTag *tag, char text[static TAG_BYTES]) {
         text[0] = 0;
         if (returning_until_ns == 0 || !tag || tag->session_id == 0)
@@ -123,7 +123,7 @@ static void closedirp(DIR **dir) {
                 closedir(*dir);
 }
 
-/* To read the names of all instances. NULL with errno. */
+/* Opens the directory of all instances. NULL with errno. */
 static DIR *open_entries(int instances_fd) {
         int fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -387,7 +387,7 @@ int instances_remove_stale(InstancesLeft left) {
                 r = -errno;
         else
                 r = remove_stale_locked(instance->instances_fd, left, &n_alive);
-        if (r >= 0) /* which were on in those instances, and could not go before */
+        if (r >= 0) /* events that were on in those instances, and could not be removed before */
                 r += dynamic_events_remove_stale(dir);
         instance_close(instance);
         return r;

@@ -73,7 +73,7 @@ int page_reader_init(PageReader *reader,
                      const void *page,
                      size_t n_bytes);
 
-/* For page_read(): a record that is not plain data. 1 when it was skipped, 0 at the end, -EBADMSG. */
+/* For page_read(): handles a record that is not plain data. 1 when it was skipped, 0 at the end, -EBADMSG. */
 int page_read_special(PageReader *reader, uint32_t type_len, uint32_t delta, PageRecord *ret);
 
 enum {

@@ -72,8 +72,8 @@ ring_size_buffers(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char 
         return 0;
 }
 
-/* What cannot be united: a ring's streams agree in it (ring_key), so it is applied once. It comes before the events, so
- * nothing unwanted is ever recorded. */
+/* Applies the settings that cannot be combined. A ring's streams agree in them (ring_key), so this is done once, before
+ * the events are switched on: nothing unwanted is ever recorded. */
 static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
         int r;
 
@@ -293,7 +293,7 @@ static int ring_new(Ring **ret, const Stream *stream, ProbeNotes *notes, char **
         return r;
 }
 
-/* What the process before has left of this recording. 0, INSTANCE_E_NONE, negative errno. */
+/* Takes over the instance that the previous process has left of this recording. 0, INSTANCE_E_NONE, negative errno. */
 static int ring_adopt(Ring **ret, const Stream *stream, ProbeNotes *notes) {
         _cleanup_(ring_freep) Ring *ring = NULL;
         const InstanceTag tag = tag_of(stream);

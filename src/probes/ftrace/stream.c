@@ -97,7 +97,7 @@ static void leave_to(const Stream *stream, const Stream *other, IdSet *ids) {
                         id_set_remove(ids, setup->events[i].id);
 }
 
-/* What `stream` wants and no other stream of the session that records has. */
+/* The events that `stream` wants and that no other recording stream of the session has. */
 static void stream_choose(const Stream *stream, IdSet *ret) {
         Stream *other;
         Ring *ring;

@@ -24,7 +24,7 @@ static bool parse_number(uint64_t *ret, const char **at) {
         return *at > begin && *(*at)++ == ' ';
 }
 
-/* Terminals show names later: nothing in one drives them. */
+/* Names are shown on terminals later, so control characters are replaced. */
 static void clean(char *text) {
         for (char *at = text; *at; at++)
                 if ((unsigned char)*at < ' ' || *at == 0x7f)
@@ -49,7 +49,7 @@ static bool parse_line(JitName *ret, char *line) {
         return ret->n_text > 0;
 }
 
-/* Of two at one place, the later one sorts first. */
+/* Of two names at one address, the later one sorts first. */
 static int compare(const void *a, const void *b) {
         const JitName *one = a, *other = b;
 

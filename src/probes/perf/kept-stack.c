@@ -10,7 +10,7 @@ static size_t name_bytes(const StackPart *part, bool (*is_lasting)(const StackPa
         return part->name && !is_lasting(part) ? strlen(part->name) + 1 : 0;
 }
 
-/* Names that do not last lie behind the parts. */
+/* Copies of names that do not last lie behind the parts. */
 int kept_stack_init(KeptStack *ret,
                     const StackTable *stacks,
                     size_t n_bytes_max,

@@ -157,7 +157,7 @@ void perf_code_take(PerfCode *code, Load *load) {
  * Letting go
  */
 
-/* What is read is kept by its number in the trace's state, which has the build id in it; that stays. */
+/* The trace's state refers to a file by number, and has its build id; that stays. */
 static void file_unread(PerfCode *code, PerfFile *file) {
         code->n_module_bytes -= module_bytes(file->code.module);
         file->stack.n_build_id = 0;

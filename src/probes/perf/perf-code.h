@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Perf code: the files that programs have mapped, each once, however many processes have it
+ * Perf code: the files that programs have mapped, each of them once, however many processes have mapped it
  *
  * A file is read when a sample is in it, and forgotten when room is needed and no sample has been in it for long.
  */
@@ -37,7 +37,7 @@ typedef struct PerfCode {
         uint64_t turn;
         size_t n_module_bytes;
         uint64_t n_opaque;  /* files of programs that could not be read */
-        uint64_t n_refused; /* files that were one too many */
+        uint64_t n_refused; /* files for which there was no room */
 } PerfCode;
 
 /* `owner`: of loader_new(). 0 or a negative errno. */
@@ -51,17 +51,17 @@ static inline PerfFile *perf_file_of(CodeFile *code) {
         return code ? container_of(code, PerfFile, code) : NULL;
 }
 
-/* Has it read; one that cannot be had is opaque at once. `mapping` is where the process has it. */
+/* Has the file read; if that is impossible, it is opaque at once. `mapping` is the process's mapping of it. */
 void perf_code_request(PerfCode *code, PerfFile *file, pid_t pid, const Mapping *mapping);
-/* A load has come back, with which the file is read. */
+/* Takes the result of a load, which has read the file. */
 void perf_code_take(PerfCode *code, Load *load);
 
-/* A sample was in it. */
+/* Notes that a sample was in it. */
 static inline void perf_code_use(PerfCode *code, PerfFile *file) {
         file->used_at = code->turn;
 }
 
-/* Between two drains: lets go of modules that were not used for longest, until the rest fits. */
+/* Call it between two drains: frees the least recently used modules until the rest fits. */
 void perf_code_shrink(PerfCode *code);
 /* Frees all files that are not marked, and unmarks the others. */
 void perf_code_sweep(PerfCode *code);

@@ -4,8 +4,8 @@
 /*
  * Perf cost: how much of a processor sampling itself takes, and what follows from it
  *
- * Sampling that costs too much is done half as often, again and again until it does not, and never less often than is
- * of use to anybody.
+ * If sampling costs too much, its rate is halved, again and again until the cost is low enough, but not below a rate
+ * that is still useful.
  */
 
 #include <stdint.h>
@@ -18,10 +18,10 @@
 
 typedef struct PerfCost {
         uint64_t since_ns;
-        uint64_t cost_ns; /* since then, of processor time */
+        uint64_t cost_ns; /* processor time since then */
 } PerfCost;
 
-/* After each drain. Returns how often samples are to be taken from now on; `frequency` is how often they are. */
+/* Call it after each drain. Returns the frequency of samples from now on; `frequency` is the present one. */
 uint64_t perf_cost_look(PerfCost *cost, uint64_t frequency, uint64_t now_ns);
-/* Likewise for a period: one of `period` events is sampled. */
+/* The same for a period: one in `period` events is sampled. */
 uint64_t perf_cost_look_at_period(PerfCost *cost, uint64_t period, uint64_t now_ns);

@@ -141,8 +141,8 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
         return attr;
 }
 
-/* Each sample needs the room of a whole stack in the ring, however little of it there is. It
- * has room for what comes in six periods of reading: busy machines keep us waiting. */
+/* Each sample takes the room of a whole stack in the ring, however small its stack is. The ring has room for six
+ * periods of reading, as the reader may be late on a busy machine. */
 static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_cpus) {
         size_t n = RING_DEFAULT;
         uint64_t wanted;
@@ -161,7 +161,8 @@ static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_
         return n;
 }
 
-/* The ring of a processor, into which the events of threads write: it counts nothing, and is of a thread that stays. */
+/* A processor's ring, into which the events of threads write. Its own event counts nothing, and belongs to a thread
+ * that stays. */
 static void make_dummy(struct perf_event_attr *attr) {
         attr->type = PERF_TYPE_SOFTWARE;
         attr->config = PERF_COUNT_SW_DUMMY;
@@ -181,7 +182,7 @@ static int open_ring(PerfEvents *events,
         struct epoll_event readable = { .events = EPOLLIN };
         int fd, r;
 
-        attr.wakeup_watermark = (uint32_t)(n_bytes / 2); /* they are read in time without it */
+        attr.wakeup_watermark = (uint32_t)(n_bytes / 2); /* rings are read in time without it */
         if (settings->is_own)
                 make_dummy(&attr);
         fd = perf_event_open(&attr, settings->is_own ? 0 : -1, (int)cpu);
@@ -223,7 +224,7 @@ static void close_rings(PerfEvents *events) {
         events->n_rings = 0;
 }
 
-/* Rings count as locked memory, of which a container may have little: then they are as large as they may be. */
+/* Rings count as locked memory, of which a container may have little; in that case they are as large as allowed. */
 static int open_rings_that_fit(PerfEvents *events,
                                const PerfSettings *settings,
                                const uint32_t *cpus,
@@ -289,7 +290,7 @@ static bool lacks_counter(const PerfSettings *settings, int error) {
                (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV);
 }
 
-/* What is to be counted must be possible; the rings of threads' events count nothing. */
+/* Checks that these events can be counted; rings for the events of threads count nothing. */
 static int try_on_thread(const PerfSettings *settings) {
         struct perf_event_attr attr = attr_of(settings);
         int fd;

@@ -4,8 +4,8 @@
 /*
  * Perf events: a sampling event on each processor, with its ring
  *
- * Records come out in the order of their times, whichever processor they are from: what a process maps on one is known
- * before its samples from another are looked at.
+ * Records come out in the order of time, whatever their processor: a mapping that a process makes on one processor is
+ * known before its samples from another one are read.
  */
 
 #include "probes/perf/perf-records.h"
@@ -25,11 +25,11 @@ int perf_event_open(struct perf_event_attr *attr, pid_t tid, int cpu);
 /* Whether stacks of this machine's programs can be walked at all. */
 bool perf_events_can_walk(void);
 
-/* Whether this kernel lets us sample the whole machine: 0, or PROBE_E_REFUSED and what to do. */
+/* Whether this kernel allows sampling the whole machine: 0, or PROBE_E_REFUSED with what to do. */
 int perf_events_check(char **ret_error);
 
-/* Opens all, disabled. Settings change where the processor has no counters of its own; then *ret_uses_clock. 0,
- * PROBE_E_REFUSED or a negative errno. */
+/* Opens all events, disabled. If the processor has no counters of its own, the settings are changed to the clock and
+ * *ret_uses_clock is true. 0, PROBE_E_REFUSED or a negative errno. */
 int perf_events_open(PerfEvents *ret,
                      PerfSettings *settings,
                      bool *ret_uses_clock,
@@ -47,17 +47,17 @@ int perf_events_refuse(const PerfSettings *settings, int error, char **ret_error
 
 int perf_events_enable(PerfEvents *events);
 void perf_events_disable(PerfEvents *events);
-/* The frequency, or the period, of all that are open. */
+/* Sets the frequency, or the period, of all open events. */
 void perf_events_set_interval(PerfEvents *events, uint64_t interval);
 
-/* Begins to read all that is there now. */
+/* Begins to read the records that exist now. */
 void perf_events_begin(PerfEvents *events);
-/* The ring with the oldest record; NULL when all are read. Then perf_ring_next(). */
+/* Returns the ring with the oldest record; NULL when all are read. Use perf_ring_next() to go on. */
 PerfRing *perf_events_oldest(PerfEvents *events);
 void perf_events_end(PerfEvents *events);
 
 /* How full the fullest ring is, in percent. */
 unsigned perf_events_fill(const PerfEvents *events);
-/* Whether it is still to be read that this number becomes another program or process, or that something was lost that
- * could have said so. */
+/* Whether a record that was not read yet says that this pid became another program or process, or that records were
+ * lost which could have said so. */
 bool perf_events_foresee_change(const PerfEvents *events, pid_t pid);

@@ -22,11 +22,11 @@
 #define STATUS_BYTES_MAX   (64u << 10)
 
 /*
- * Whether the open file is the one that the process has mapped
+ * Comparing the open file with the one that the process has mapped
  */
 
-/* How the kernel would show a mapping of it: file systems that are made of others (overlayfs, btrfs) give their files
- * other numbers in stat(). Nothing is read through this mapping. */
+/* Finds how the kernel shows a mapping of the file: stacked file systems (overlayfs, btrfs) give their files other
+ * numbers in stat(). Nothing is read through this mapping. */
 static int identity_as_mapped(FileIdentity *ret, int fd) {
         _cleanup_(freep) char *maps = NULL;
         char *line, *state = NULL;
@@ -68,7 +68,7 @@ static bool is_identity(int fd, const FileIdentity *wanted) {
  * Opening
  */
 
-/* O_NONBLOCK: a lease that somebody holds on it is no reason to wait. */
+/* O_NONBLOCK: do not wait for somebody's lease on the file. */
 static int open_checked(const char *path, const FileIdentity *identity) {
         int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
@@ -80,8 +80,8 @@ static int open_checked(const char *path, const FileIdentity *identity) {
         return -ESTALE;
 }
 
-/* First what is mapped itself, also where its name is gone; then its name in the process's root directory, which needs
- * fewer privileges; then in ours, for a process that has ended. */
+/* Tries the mapped file itself, which works even if its name is gone; then its name in the process's root directory,
+ * which needs fewer privileges; then in the probes' own, for a process that has ended. */
 static int open_mapped(const Load *load) {
         char path[PATH_MAX + 64];
         int fd;
@@ -157,7 +157,7 @@ static void load_process(Load *load) {
  * Names of code that a process makes
  */
 
-/* The number that the process has for itself: in a container it is another one than ours. */
+/* The pid by which the process knows itself, which differs in a container. */
 static pid_t innermost_pid(int process) {
         _cleanup_(freep) char *status = NULL;
         const char *numbers, *last;
@@ -173,8 +173,8 @@ static pid_t innermost_pid(int process) {
         return atoi(last);
 }
 
-/* The directory is everybody's: no link is followed to what the process itself could not read, and the file is taken
- * only from the process's own user. */
+/* Everybody may write to this directory: no link is followed to a file that the process itself could not read, and the
+ * file must belong to the process's own user. */
 static int open_jit(int process) {
         _cleanup_(fd_closep) int directory = -1, fd = -1;
         struct stat own, found;
@@ -232,7 +232,7 @@ void perf_file_carry_out(Load *load) {
 }
 
 /*
- * The kernel's own module, which is in our memory as in everybody's
+ * The kernel's own module, which is mapped in every process
  */
 
 typedef struct MemoryReader {

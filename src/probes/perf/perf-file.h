@@ -4,8 +4,8 @@
 /*
  * Perf file: how the loader reads what programs have mapped
  *
- * Bytes are read, never mapped: a file that becomes shorter would end us. What is opened must be the file that is
- * mapped, not another one of its name.
+ * Files are read, never mapped, as truncating a mapped file would kill the probes. The file that is opened must
+ * be the mapped one, not another one of the same name.
  */
 
 #include "probes/perf/perf-loader.h"
@@ -13,7 +13,7 @@
 #define PERF_COMMAND_BYTES_MAX 4096u
 #define PERF_CGROUP_BYTES_MAX  4096u
 
-/* On the loader's thread: fills in what the load is for. */
+/* Call it on the loader's thread: fills in the load's results. */
 void perf_file_carry_out(Load *load);
 
 /* The module that the kernel gives to all processes; NULL: none. */

@@ -4,8 +4,8 @@
 /*
  * Perf held: samples that wait for the names of the kernel's functions
  *
- * Reading these takes a tenth of a second, on a busy machine several, and the kernel's rings have no room for what is
- * sampled meanwhile. So stacks are walked at once, and written when the names are there.
+ * Reading these names takes a tenth of a second, on a busy machine several tenths, and the kernel's rings have no
+ * room for the samples of that time. So stacks are walked at once, and written when the names are there.
  */
 
 #include "probes/perf/kept-stack.h"
@@ -29,13 +29,13 @@ typedef struct PerfHeld {
 void perf_held_init(PerfHeld *held);
 void perf_held_deinit(PerfHeld *held);
 
-/* Takes the stack at hand; `is_lasting` as in kept_stack_init(). False: there is no room. */
+/* Keeps the current stack with the sample; `is_lasting` as in kept_stack_init(). False: there is no room. */
 bool perf_held_add(PerfHeld *held,
                    const PerfMoment *moment,
                    uint64_t weight,
                    const StackTable *stacks,
                    bool (*is_lasting)(const StackPart *part));
 
-/* The oldest, which the caller frees; NULL: none. */
+/* Takes the oldest sample, which the caller frees; NULL: there is none. */
 HeldSample *perf_held_take(PerfHeld *held);
 HeldSample *held_sample_free(HeldSample *sample);

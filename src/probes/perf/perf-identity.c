@@ -2,7 +2,7 @@
 
 /*
  * The C library's functions change all threads of a process, so these are the kernel's own calls. Some architectures
- * have two of each, of which the newer has whole numbers.
+ * have two of each; the newer one takes 32-bit ids.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define CALL_SETRESUID SYS_setresuid
 #endif
 
-/* What is only permitted could be had again. */
+/* A capability that is still permitted could be made effective again. */
 static int drop_capabilities(void) {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};

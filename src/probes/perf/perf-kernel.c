@@ -44,7 +44,7 @@ void perf_kernel_name(PerfKernel *kernel, StackTable *stacks) {
 }
 
 static bool is_among(const char *name, const char *const names[], size_t n_names) {
-        const size_t n = strcspn(name, "."); /* what a compiler has added */
+        const size_t n = strcspn(name, "."); /* a suffix that the compiler has added */
 
         for (size_t i = 0; i < n_names; i++)
                 if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0)

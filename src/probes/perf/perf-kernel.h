@@ -5,7 +5,7 @@
  * Perf kernel: the kernel's part of a call stack
  *
  * Its frames are added as addresses, and get their names before the stack is written. Until then the addresses stay in
- * our memory; they are never in a trace, as they would tell where the kernel is.
+ * memory; they are never written into a trace, as they would reveal where the kernel is.
  */
 
 #include "probes/ftrace/kernel-symbols.h"
@@ -22,7 +22,7 @@ typedef struct KnownFunction {
 
 typedef struct PerfKernel {
         StackModule module;
-        KernelSymbols *symbols; /* NULL: no names, so far */
+        KernelSymbols *symbols; /* NULL: there are no names so far */
         /* By a hash of the address, as each search is a dozen cache misses. */
         KnownFunction known[1 << PERF_KERNEL_KNOWN_BITS];
 } PerfKernel;
@@ -34,10 +34,10 @@ void perf_kernel_deinit(PerfKernel *kernel);
 int perf_kernel_read(PerfKernel *kernel);
 /* Whether the names are still being read, so that the next call would wait for them. */
 bool perf_kernel_is_reading(const PerfKernel *kernel);
-/* Names the kernel's frames of the stack at hand. */
+/* Names the kernel's frames of the current stack. */
 void perf_kernel_name(PerfKernel *kernel, StackTable *stacks);
 
-/* Whether the stack, which has names, is that of a thread that becomes another program or ends. */
+/* Whether the stack, whose frames have names, is that of a thread that becomes another program or ends. */
 bool perf_kernel_has_given_up(const PerfKernel *kernel, const StackTable *stacks);
-/* Leaves what is not the kernel's. */
+/* Leaves frames alone that are not the kernel's. */
 void perf_kernel_leave_alone(const PerfKernel *kernel, StackTable *stacks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The lock guards the lists and the counts. Each thread has a reference, so what does not come back before the loader
- * is freed finds everything it needs when it does.
+ * The lock guards the lists and the counts. Each thread has a reference, so a thread that is still held up when the
+ * loader is freed finds everything it needs when it goes on.
  */
 
 #include <assert.h>
@@ -72,7 +72,7 @@ static void free_all(List *loads) {
                 load_free(list_first(loads, Load, loads));
 }
 
-/* With the lock, which it lets go. */
+/* Call it with the lock, which it releases. */
 static void loader_unref(Loader *loader) {
         const bool is_last = --loader->n_references == 0;
 
@@ -94,7 +94,7 @@ static bool has_waiting(const Loader *loader) {
         return !list_is_empty(&loader->urgent) || !list_is_empty(&loader->waiting);
 }
 
-/* With the lock. NULL: no more will come. */
+/* Call it with the lock. NULL: the loader is closing. */
 static Load *next_load(Loader *loader) {
         Load *load;
 
@@ -198,7 +198,8 @@ Loader *loader_free(Loader *loader) {
         return NULL;
 }
 
-/* With the lock: whether no thread may ever come back, as each has been at one thing for a second. */
+/* Call it with the lock. Whether perhaps no thread ever comes back, as each of them has been busy with one load for a
+ * second. */
 static bool is_stuck(const Loader *loader) {
         const uint64_t now_ns = loader_now_ns();
         unsigned n_stuck = 0;

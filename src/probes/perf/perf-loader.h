@@ -4,9 +4,9 @@
 /*
  * Perf loader: reads files of programs, and of /proc, on a thread
  *
- * What a program has mapped may lie in a file system that is somebody's program, and never answer. So no file of others
- * is opened or read on the main thread. Of a thread that does not come back another takes the place, a few times; then
- * nothing more is read, which the samples show and nothing else.
+ * A file that a program has mapped may lie in a file system that is somebody's program and never answers. So foreign
+ * files are never opened or read on the main thread. A thread that does not come back is replaced, a few times; after
+ * that no more files are read, and the only effect is that samples lack their functions.
  */
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@
 #define LOADER_THREADS_MAX 4u
 
 typedef enum LoadKind {
-        LOAD_PROCESS, /* its mappings, and how it was called */
+        LOAD_PROCESS, /* its mappings, and its command line */
         LOAD_FILE,    /* a module */
-        LOAD_JIT,     /* names of code that the process has made */
+        LOAD_JIT,     /* names of the code that the process has generated */
 } LoadKind;
 
-/* What a file is, in the kernel's own words: as mappings have it. */
+/* A file's identity, as the kernel shows it for mappings. */
 typedef struct FileIdentity {
         uint32_t major;
         uint32_t minor;
@@ -39,29 +39,29 @@ typedef struct FileIdentity {
 typedef struct Load {
         List loads; /* of the loader */
         LoadKind kind;
-        pid_t pid; /* a process that has it mapped, or the process */
+        pid_t pid; /* a process that has mapped the file, or the process itself */
         void *userdata;
-        bool is_urgent;    /* a sample waits for it: it comes before all that are not */
+        bool is_urgent;    /* a sample waits for it, so it comes before loads that are not urgent */
         uint64_t begun_ns; /* under the lock */
-        uint32_t program;  /* of the process, which may have become another one since */
+        uint32_t program;  /* of the process, which may have become another program since */
         /* LOAD_FILE */
         FileIdentity identity;
         uint64_t start; /* where it is mapped */
         uint64_t end;
         char *path;
-        Module *module; /* NULL: it cannot be read, or is no program */
+        Module *module; /* NULL: the file cannot be read, or is no program */
         /* LOAD_PROCESS */
         char *maps;    /* the text of /proc/PID/maps; NULL: it could not be read */
         char *command; /* its first argument; NULL: none */
         char *cgroup;  /* the text of /proc/PID/cgroup; NULL: it could not be read */
         /* LOAD_JIT */
-        JitNames *jit; /* NULL: it has none, or they are not its own */
+        JitNames *jit; /* NULL: the process has none, or the file is not its own */
 } Load;
 
 typedef struct Loader Loader;
 
-/* With an owner, everything is read as that user reads it, without any privilege of ours; NULL: with all of them. 0 or
- * a negative errno. */
+/* With an owner, everything is read with that user's rights and without the probes' privileges; NULL: with all of
+ * these. 0 or a negative errno. */
 int loader_new(Loader **ret, const ProbeOwner *owner);
 /* Does not wait for threads that do not come back. */
 Loader *loader_free(Loader *loader);
@@ -71,15 +71,15 @@ DEFINE_CLEANUP(Loader *, loader_free)
 Load *load_new(LoadKind kind, pid_t pid);
 Load *load_free(Load *load);
 
-/* Takes the load. False where nothing more is read; then the load is still the caller's. */
+/* Takes ownership of the load. False if nothing more is read; then the load stays the caller's. */
 bool loader_submit(Loader *loader, Load *load);
-/* What was submitted for this process, and still waits, has become urgent. */
+/* Makes this process's waiting loads urgent. */
 void loader_hurry(Loader *loader, pid_t pid);
-/* One that is done, to be freed by the caller; NULL: none. */
+/* Takes a finished load, which the caller frees; NULL: there is none. */
 Load *loader_take(Loader *loader);
-/* Whether some are still to be done. */
+/* Whether loads are still waiting or running. */
 bool loader_is_busy(Loader *loader);
-/* Waits until one is done, all are done or the time (CLOCK_MONOTONIC) has come. */
+/* Waits until a load is finished, there is none, or the time (CLOCK_MONOTONIC) has come. */
 void loader_wait(Loader *loader, uint64_t until_ns);
 
 uint64_t loader_now_ns(void);

@@ -62,8 +62,8 @@ void perf_names_tell(PerfNames *names,
         if (is_told(names, pid, tid))
                 return;
         name = *program_name(&names->names, tid, time_ns);
-        /* A thread that has ended is a process of its own to /proc, but the sample knows better; and a number that is
-         * all there is for a name is not worth writing down. */
+        /* In /proc, a thread that has ended looks like a process of its own, but the sample knows its process. A name
+         * that is only the pid is not worth a packet. */
         if (name.process_uuid == 0 || name.pid != pid)
                 return;
         wire = packet_begin(packets);

@@ -4,8 +4,8 @@
 /*
  * Perf names: what the sampled threads are called
  *
- * A recording of the machine has that from another data source. Of a user's own programs nobody else tells it, so a
- * thread's first sample comes behind a packet that does.
+ * In a recording of the machine another data source says that. For a user's own programs nobody else does, so a
+ * packet with its name comes before a thread's first sample.
  */
 
 #include "host/packet-writer.h"
@@ -29,7 +29,7 @@ void perf_names_tell(PerfNames *names,
                      uint64_t time_ns,
                      uint32_t clock_id);
 
-/* It has become another program, or a new thread has its number. */
+/* The thread has become another program, or a new thread has its tid. */
 void perf_names_forget(PerfNames *names, pid_t tid);
-/* The trace forgets all. */
+/* Tells that the trace's state was cleared. */
 void perf_names_clear(PerfNames *names);

@@ -16,10 +16,10 @@
 #include "probes/perf/perf-own.h"
 #include "shared/fd.h"
 
-#define PASSES_MAX    8 /* over /proc: threads start others while we look */
+#define PASSES_MAX    8 /* passes over /proc: threads start others meanwhile */
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
-/* What the administrator would have to change. */
+/* The setting that the administrator would have to change. */
 static int refuse(int error, char **ret_error) {
         _cleanup_(freep) char *text = NULL;
 
@@ -60,7 +60,7 @@ int perf_own_check(char **ret_error) {
  * Threads
  */
 
-/* On all processors or none: else some of what the thread does would be missing in silence. */
+/* Opens events on all processors or none; otherwise a part of the thread's work would be missing silently. */
 static int
 open_thread(PerfOwn *own, const PerfEvents *events, const PerfSettings *settings, pid_t tid) {
         const size_t n_before = own->n_fds;
@@ -80,7 +80,7 @@ open_thread(PerfOwn *own, const PerfEvents *events, const PerfSettings *settings
         return r;
 }
 
-/* It has ended, or is not ours to read: neither is an error. */
+/* The thread has ended, or the user may not read it: neither is an error. */
 static bool is_harmless(int error) {
         return error == -ESRCH || error == -EACCES || error == -EPERM;
 }
@@ -128,7 +128,7 @@ static int take_process(PerfOwn *own,
  * Processes
  */
 
-/* Root has the kernel's own threads, which run no program. */
+/* The kernel's own threads belong to root, but run no program. */
 static bool is_candidate(int proc, const char *name) {
         char path[64], target[PATH_MAX];
         struct stat st;
@@ -138,7 +138,7 @@ static bool is_candidate(int proc, const char *name) {
                readlinkat(proc, path, target, sizeof(target)) > 0;
 }
 
-/* Others come into being from these, and would be missing if only those that are wanted had events. */
+/* Unwanted processes get events, too, as wanted ones may be started by them. */
 static bool is_wanted(const PerfScope *scope, pid_t pid) {
         return perf_scope_needs_command(scope) || perf_scope_needs_unit(scope) ||
                perf_scope_has(scope, pid, "", "");

@@ -4,9 +4,9 @@
 /*
  * Perf own: sampling events on the threads of one user's programs
  *
- * Where the kernel does not let us sample the machine, it may let us sample threads: those that it would let us read,
- * and only while they run code of their own. Threads and programs that these start inherit the events. The kernel
- * decides for each thread, so no process of others is ever in a recording, whatever we believe.
+ * Where the kernel does not allow sampling the machine, it may allow sampling threads: those that the user may read,
+ * and only while they run their own code. Threads and programs that they start inherit the events. The kernel decides
+ * for each thread, so a foreign process can never be in a recording, whatever the probes believe.
  *
  * An event is on one thread and one processor, and writes into the ring of that processor.
  */
@@ -20,13 +20,13 @@ typedef struct PerfOwn {
         int *fds;
         size_t n_fds;
         PidSet threads;  /* that were found */
-        size_t n_missed; /* of them, those that were too many */
+        size_t n_missed; /* threads beyond the limit */
 } PerfOwn;
 
-/* Whether the kernel lets us sample programs of our own: 0, or PROBE_E_REFUSED and what to do. */
+/* Whether the kernel allows sampling the user's own programs: 0, or PROBE_E_REFUSED with what to do. */
 int perf_own_check(char **ret_error);
 
-/* Opens events on all threads that there are, disabled; the rings are of perf_events_open(). 0, PROBE_E_REFUSED or a
+/* Opens disabled events on all existing threads; perf_events_open() has made the rings. 0, PROBE_E_REFUSED or a
  * negative errno. */
 int perf_own_attach(PerfOwn *own,
                     const PerfEvents *events,
@@ -35,5 +35,5 @@ int perf_own_attach(PerfOwn *own,
 void perf_own_detach(PerfOwn *own);
 
 void perf_own_enable(const PerfOwn *own);
-/* Of what inherited them, too. */
+/* Includes events that threads have inherited. */
 void perf_own_disable(const PerfOwn *own);

@@ -14,7 +14,7 @@
 #include "probes/perf/perf-sampler.h"
 #include "shared/log.h"
 
-#define SCAN_WAIT_NS      (500 * PROBE_NS_PER_MS) /* for /proc, before the first samples are looked at */
+#define SCAN_WAIT_NS      (500 * PROBE_NS_PER_MS) /* for /proc, before the first samples are read */
 #define SCAN_PERIOD_NS    (2 * PROBE_NS_PER_MS)
 #define SCAN_FILL_PERCENT 20u
 #define NICE              (-10)
@@ -36,8 +36,8 @@ typedef struct PerfProbe {
 /* Recordings; all are read on the main thread. */
 static unsigned n_hurrying;
 
-/* Rings have room for a fraction of a second, and busy machines are those that people look at: then it must be read
- * in time. What it costs is bounded elsewhere. Threads that are started from now on inherit it. */
+/* Rings have room for a fraction of a second, and must be read in time also on a busy machine. The cost is bounded
+ * elsewhere. Threads that are started from now on inherit this priority. */
 static void hurry(PerfProbe *perf) {
         perf->is_hurrying = true;
         if (n_hurrying++ == 0 && setpriority(PRIO_PROCESS, 0, NICE) < 0)
@@ -82,8 +82,8 @@ static void check_kernel(PerfProbe *perf, ProbeNotes *notes) {
                    strerror(-r));
 }
 
-/* The names are not needed before samples are written. Reading them takes a processor and the lock of our memory, for
- * which the rings of events would have to wait. */
+/* Names are not needed before samples are written. Reading them takes a processor and the lock of the probes' memory,
+ * and mapping the rings would have to wait for that lock. */
 static void read_kernel(PerfProbe *perf) {
         int r;
 
@@ -109,8 +109,8 @@ static int attach(PerfProbe *perf, ProbeNotes *notes, char **ret_error) {
 
 typedef enum Whose {
         WHOSE_MACHINE,
-        WHOSE_OWN,    /* of who runs this: events of threads */
-        WHOSE_OWNERS, /* of who asks: events of the machine, of which little is shown */
+        WHOSE_OWN,    /* of the user who runs the probes: events of threads */
+        WHOSE_OWNERS, /* of the user who asks: events of the machine, few of which are shown */
 } Whose;
 
 static int limit_settings(PerfProbe *perf, const ProbeSetup *setup, Whose whose, char **ret_error) {
@@ -187,7 +187,7 @@ static int perf_start(void *userdata, char **ret_error) {
         perf_own_enable(&perf->own);
         perf->recording = true;
         read_kernel(perf);
-        /* After that: what is started meanwhile is in the records. */
+        /* This comes after that, so that records show processes which are started meanwhile. */
         if (perf->settings.wants_user_frames)
                 (void)perf_processes_scan(&perf->sampler.processes);
         return 0;
@@ -217,7 +217,7 @@ static void drain(PerfProbe *perf) {
         perf->cost.cost_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 }
 
-/* What threads have inherited cannot be changed, so all are opened again. */
+/* Inherited events cannot be changed, so all are opened again. */
 static void set_interval(PerfProbe *perf, uint64_t interval) {
         _cleanup_(freep) char *error = NULL;
 
@@ -234,7 +234,7 @@ static void set_interval(PerfProbe *perf, uint64_t interval) {
         perf_own_enable(&perf->own);
 }
 
-/* Viewers read the interval from the trace, which is told of a new one. */
+/* Viewers read the interval from the trace, so a new one is written there. */
 static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
         const uint64_t interval =
                 perf->settings.is_frequency
@@ -274,7 +274,7 @@ static int perf_fd(void *userdata) {
         return perf->events.poll_fd;
 }
 
-/* What happened until now is in the trace then. */
+/* Afterwards everything until now is in the trace. */
 static void drain_all(PerfProbe *perf) {
         const uint64_t now_ns = perf->settings.is_off_cpu ? clock_now_ns(perf->settings.clock) : 0;
 

@@ -186,7 +186,7 @@ static void process_map_all(PerfProcesses *processes, PerfProcess *process, char
                 process_map_line(processes, process, line);
 }
 
-/* Too much of it: what is known already stays. */
+/* Names that find no room are left out, and the ones before them are forgotten. */
 static void take_jit(PerfProcesses *processes, PerfProcess *process, Load *load) {
         process->is_jit_loading = false;
         if (!load->jit || load->program != process->program)
@@ -226,8 +226,8 @@ const JitName *perf_processes_jit(PerfProcesses *processes,
         return name;
 }
 
-/* A process without memory, such as the kernel's own or one that ends, is nobody's to read; nor are we ourselves, whom
- * the kernel lets read what is ours. */
+/* Nobody may read a process without memory, such as the kernel's own or one that ends; nor the probes, which the kernel
+ * would allow to read themselves. */
 static void take_check(const PerfProcesses *processes, PerfProcess *process, const Load *load) {
         if (!processes->has_owner || load->program != process->program)
                 return;
@@ -291,7 +291,7 @@ static void follow_fork(PerfProcesses *processes, const void *record, size_t n_b
 
         if (perf_task_parse(&task, record, n_bytes) || task.pid == task.parent || task.pid <= 0)
                 return;
-        process_remove(processes, task.pid); /* one before it that had this number */
+        process_remove(processes, task.pid); /* an earlier process with this pid */
         parent = *find_place(processes, task.parent);
         child = process_get(processes, task.pid);
         if (!child || !parent || !parent->is_known ||
@@ -305,8 +305,8 @@ static void follow_fork(PerfProcesses *processes, const void *record, size_t n_b
         child->cgroup = parent->cgroup ? strdup(parent->cgroup) : NULL;
 }
 
-/* With the exec the mappings are gone; those of the new program come after this. Its name is what is known of its
- * command line until /proc has answered, which it may not do before the program ends. */
+/* The exec has removed all mappings; those of the new program follow this record. Until /proc answers, which may be
+ * after the program's end, its name stands for its command line. */
 static void follow_exec(PerfProcesses *processes, const void *record, size_t n_bytes) {
         PerfProcess *process;
         const char *name;
@@ -323,7 +323,7 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
         process->jit_asked_ns = 0;
         process->is_known = true;
         process->is_judged = false;
-        doubt(process); /* it is called something else now, and may be another user's */
+        doubt(process); /* it has another name now, and perhaps another user */
         free(process->command);
         process->command = strdup(name);
 }
@@ -362,7 +362,7 @@ bool perf_process_is_settled(const PerfProcesses *processes, const PerfProcess *
         return processes->has_owner ? process->is_checked : process->is_known;
 }
 
-/* Until its record comes. */
+/* Hides the process until its record comes. */
 void perf_process_hide(PerfProcess *process) {
         process->is_readable = false;
 }
@@ -381,7 +381,7 @@ bool perf_process_is_in_scope(PerfProcesses *processes, PerfProcess *process) {
                                                       process->pid,
                                                       process->command ?: "",
                                                       process->cgroup ?: "");
-                /* One whose command line or unit is still to come is judged again. */
+                /* Judges a process again whose command line or unit was not known. */
                 process->is_judged =
                         (process->command || !perf_scope_needs_command(processes->scope)) &&
                         (process->cgroup || !perf_scope_needs_unit(processes->scope));

@@ -6,7 +6,7 @@
 
 #define WORD_BYTES sizeof(uint64_t)
 #define TRAILER_BYTES \
-        (3 * WORD_BYTES) /* of what is no sample: the thread, the time, the processor */
+        (3 * WORD_BYTES) /* of records other than samples: the thread, the time, the processor */
 #define CPU_MODE_MASK 7u
 
 /* A bounded cursor over words in the machine's own order. */
@@ -65,7 +65,7 @@ static void take_chain(PerfSample *sample, Words *words) {
         sample->chain = take(words, n * WORD_BYTES);
 }
 
-/* The stack's own length comes behind the room that it was given, and only where there was room. */
+/* The stack's real length follows the room that it was given, unless that was none. */
 static void take_stack(PerfSample *sample, Words *words) {
         uint64_t n_room, n_used;
 
@@ -152,7 +152,7 @@ int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, s
         return 0;
 }
 
-/* Of the other thread we are told, too; it has a record of its own. */
+/* The record also names the other thread, which has a record of its own. */
 int perf_switch_parse(PerfSwitch *ret, const void *record, size_t n_bytes) {
         Words words = body_of(record, n_bytes);
         struct perf_event_header header = {};

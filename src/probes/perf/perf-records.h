@@ -4,8 +4,8 @@
 /*
  * Perf records: what the kernel writes into a ring of perf_event_open()
  *
- * A record is its header and a body, whose fields depend on what was asked for. Pointers go into the record, which is
- * the ring itself: they are of use until the ring's tail moves.
+ * A record is its header and a body, whose fields depend on what was asked for. Pointers lead into the record, in the
+ * ring itself: they are valid until the ring's tail moves.
  */
 
 #include <linux/perf_event.h>
@@ -14,9 +14,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PERF_RECORD_BYTES_MAX 65536u             /* what the header's length can say */
+#define PERF_RECORD_BYTES_MAX 65536u             /* the largest length that a header can express */
 #define PERF_REGISTERS_N      20                 /* of PERF_REGISTERS_MASK */
-#define PERF_REGISTERS_MASK   UINT64_C(0xff0fff) /* x86-64: all but the segments */
+#define PERF_REGISTERS_MASK   UINT64_C(0xff0fff) /* x86-64: all but the segment registers */
 
 enum {
         _PERF_RECORD_E_SUCCESS,
@@ -41,7 +41,7 @@ typedef struct PerfSample {
         const uint8_t *registers; /* PERF_REGISTERS_N words; NULL: none */
         const uint8_t *stack;
         size_t n_stack;
-        bool is_stack_cut; /* there may be more of it */
+        bool is_stack_cut; /* the stack may go on */
 } PerfSample;
 
 /* Code that was mapped. */
@@ -63,7 +63,7 @@ typedef struct PerfTask {
         pid_t tid;
 } PerfTask;
 
-/* A thread has left its processor, or has got it. */
+/* A thread has left its processor, or was given one. */
 typedef struct PerfSwitch {
         pid_t tid;
         uint64_t time_ns;
@@ -88,5 +88,5 @@ int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, s
 int perf_switch_parse(PerfSwitch *ret, const void *record, size_t n_bytes);
 int perf_lost_parse(uint64_t *ret_n, const void *record, size_t n_bytes);
 
-/* Of any record; 0 where it has none. */
+/* The time of any record; 0 if it has none. */
 uint64_t perf_record_time_ns(const void *record, size_t n_bytes);

@@ -47,7 +47,7 @@ static const uint8_t *data_at(const PerfRing *ring, uint64_t position) {
         return (const uint8_t *)ring->pages + page_bytes() + (position & (ring->n_bytes - 1));
 }
 
-/* What goes over the ring's end is put together. */
+/* Puts a record together that wraps around the ring's end. */
 static const uint8_t *whole_record(PerfRing *ring, size_t n_bytes) {
         const size_t n_first = ring->n_bytes - (size_t)(ring->tail & (ring->n_bytes - 1));
 
@@ -67,7 +67,8 @@ static void look(PerfRing *ring) {
                 return;
         memcpy(&header, data_at(ring, ring->tail), sizeof(header));
         if (header.size < sizeof(header) || header.size > ring->head - ring->tail) {
-                ring->tail = ring->head; /* not what a kernel writes: none of it can be trusted */
+                ring->tail =
+                        ring->head; /* no kernel writes this: nothing in the ring can be trusted */
                 return;
         }
         ring->record = whole_record(ring, header.size);
@@ -94,7 +95,7 @@ void perf_ring_next(PerfRing *ring) {
 void perf_ring_end(PerfRing *ring) {
         struct perf_event_mmap_page *control = ring->pages;
 
-        /* Pairs with the kernel's load of the tail: what it overwrites from here on has been read. */
+        /* Pairs with the kernel's load of the tail: everything that it overwrites from here on has been read. */
         if (control)
                 __atomic_store_n(&control->data_tail, ring->tail, __ATOMIC_RELEASE);
 }

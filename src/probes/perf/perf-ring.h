@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Perf ring: one processor's records, which the kernel writes and we read in place
+ * Perf ring: one processor's records, which the kernel writes and the probes read in place
  *
- * The kernel's head is read once for each drain, so a drain has an end. Nothing of a record is kept: with the tail, the
- * memory goes back to the kernel.
+ * The kernel's head is read once for each drain, so a drain has an end. No record is kept: moving the tail gives the
+ * memory back to the kernel.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ typedef struct PerfRing {
         uint32_t cpu;
         void *pages;    /* the control page and the data; NULL: not mapped */
         size_t n_bytes; /* of data: a power of two */
-        uint64_t head;  /* up to where this drain reads */
+        uint64_t head;  /* where this drain ends */
         uint64_t tail;
         uint8_t *joined; /* room for a record that wraps */
         /* The record at the tail; n_record is 0 if the ring is empty. */
@@ -31,15 +31,15 @@ void perf_ring_init(PerfRing *ring);
 int perf_ring_map(PerfRing *ring, int fd, uint32_t cpu, size_t n_bytes);
 void perf_ring_deinit(PerfRing *ring);
 
-/* Reads how far the kernel is, and the first record. */
+/* Reads the kernel's position, and the first record. */
 void perf_ring_begin(PerfRing *ring);
 /* Goes on to the next record. */
 void perf_ring_next(PerfRing *ring);
-/* Gives back what was read. */
+/* Gives the memory of records that were read back to the kernel. */
 void perf_ring_end(PerfRing *ring);
 
-/* Whether there is a record from the tail on, up to what the kernel has written by now, of which this is true. `start`
- * is how it begins: its first PERF_RING_START_BYTES, or all of it. */
+/* Whether `is` returns true for any record from the tail up to the kernel's present position. `start` is the record's
+ * beginning: its first PERF_RING_START_BYTES, or all of it. */
 #define PERF_RING_START_BYTES 24u
 typedef bool PerfRingTest(const uint8_t *start, size_t n_bytes, const void *userdata);
 bool perf_ring_has(const PerfRing *ring, PerfRingTest *test, const void *userdata);

@@ -6,9 +6,9 @@
 
 #include "probes/perf/perf-sampler.h"
 
-#define READS_MAX 256u /* of files, for one stack */
+#define READS_MAX 256u /* loads of files, for one stack */
 
-/* Modules of our own; files have numbers from 64 on. */
+/* The sampler's own modules; files have numbers from 64 on. */
 enum {
         MODULE_KERNEL = 1,
         MODULE_JIT,
@@ -33,7 +33,7 @@ int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, Packet
                 .unknown_module = own_module(MODULE_UNKNOWN, "[unknown]"),
                 .cut_module = own_module(MODULE_CUT, "[truncated]"),
         };
-        /* By this word viewers know the kernel's frames. */
+        /* Viewers recognise the kernel's frames by this word. */
         perf_kernel_init(&sampler->kernel, own_module(MODULE_KERNEL, "kernel"));
         perf_held_init(&sampler->held);
         r = perf_writer_init(&sampler->writer, settings, sink);
@@ -62,7 +62,7 @@ void perf_sampler_deinit(PerfSampler *sampler) {
 }
 
 /*
- * What threads have read
+ * Results of the loader
  */
 
 static void take_loads(PerfSampler *sampler) {
@@ -82,8 +82,8 @@ bool perf_sampler_collect(PerfSampler *sampler) {
         return loader_is_busy(sampler->code.loader);
 }
 
-/* Whether what is being read is worth waiting for: there is time, and rings have room for what is sampled meanwhile. A
- * stack that is not complete is better than many that are lost. */
+/* Whether to wait for files that are being read: if there is time, and the rings have room for the samples of that
+ * time. One incomplete stack is better than many lost ones. */
 static bool may_wait(const PerfSampler *sampler) {
         return loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns &&
                (!sampler->events || perf_events_fill(sampler->events) <= PERF_WAIT_FILL_PERCENT);
@@ -102,8 +102,7 @@ static const Mapping *find_mapping(const AddressSpace *space, const CodeFile *fi
         return NULL;
 }
 
-/* Has a file read, and waits for it within the time of this drain. Returns whether it is known now, for better or
- * worse. */
+/* Has a file read, and waits for it within the time of this drain. Returns whether the file was read, or cannot be. */
 static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile *code) {
         const Mapping *mapping = find_mapping(&process->space, code);
 
@@ -116,7 +115,7 @@ static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile
         return code->state != CODE_UNREAD;
 }
 
-/* A process that nobody has heard of: its samples wait for /proc as they do for a file. */
+/* An unknown process: its samples wait for /proc as they do for a file. */
 static void wait_for_process(PerfSampler *sampler, PerfProcess *process) {
         if (perf_process_is_settled(&sampler->processes, process))
                 return;
@@ -131,7 +130,7 @@ static void wait_for_process(PerfSampler *sampler, PerfProcess *process) {
  * Frames
  */
 
-/* The first names of a process are waited for as its mappings are; those that come later are for later samples. */
+/* Samples wait for a process's first names as they do for its mappings; later names are for later samples. */
 static const JitName *find_jit_name(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
         const JitName *name =
                 perf_processes_jit(&sampler->processes, process, address, loader_now_ns());
@@ -172,7 +171,7 @@ static void add_cut(PerfSampler *sampler) {
         stack_table_add_named(&sampler->writer.stacks, &sampler->cut_module, 0, "[truncated]");
 }
 
-/* One of the user's addresses in the kernel's chain. */
+/* Adds a user-space address from the kernel's chain. */
 static UnwindError add_chained(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
         UnwindFrame frame;
         UnwindEnd end;
@@ -188,7 +187,7 @@ static bool is_marker(uint64_t word) {
         return word >= (uint64_t)PERF_CONTEXT_MAX;
 }
 
-/* The first address behind a marker is where the processor was; all others are what calls return to. */
+/* The first address behind a marker is the one that was executed; all others are return addresses. */
 static UnwindError add_chain(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         UnwindError error = UNWIND_ERROR_NONE;
         uint64_t context = 0;
@@ -217,7 +216,7 @@ static UnwindError add_chain(PerfSampler *sampler, const PerfSample *sample, Per
  */
 
 static UnwindRegisters registers_of(const PerfSample *sample) {
-        /* Where the kernel puts what DWARF calls 0, 1, … */
+        /* Places of DWARF's registers 0, 1, … in the kernel's array. */
         static const uint8_t order[] = { 0, 3, 2, 1, 4, 5, 6, 7, 12, 13, 14, 15, 16, 17, 18, 19 };
         UnwindRegisters registers = {
                 .pc = perf_word(sample->registers, 8),
@@ -235,7 +234,7 @@ static UnwindError error_of(UnwindEnd end, const PerfSample *sample) {
                 return UNWIND_ERROR_NONE;
         case UNWIND_UNREAD:
                 return UNWIND_ERROR_ELF;
-        case UNWIND_STACK_SHORT: /* above a stack that is all there lies nothing: it was led astray */
+        case UNWIND_STACK_SHORT: /* nothing lies above a stack that is complete: the walk went astray */
                 return sample->is_stack_cut ? UNWIND_ERROR_MEMORY : UNWIND_ERROR_UNWIND_INFO;
         case UNWIND_NO_CODE:
                 return UNWIND_ERROR_MAP;
@@ -263,8 +262,8 @@ static bool is_code(const PerfProcess *process, uint64_t pc) {
         return address_space_find(&process->space, pc);
 }
 
-/* A thread that becomes another program, or ends, has given up its memory: there is no stack but the kernel's. The
- * kernel's functions say whether it is such a thread. */
+/* A thread that becomes another program, or ends, has given up its memory, and only has the kernel's stack. The
+ * kernel's functions tell whether it is such a thread. */
 static bool is_bare(const PerfSample *sample) {
         return sample->n_stack == 0 && sample->mode == PERF_RECORD_MISC_KERNEL;
 }
@@ -334,7 +333,7 @@ static bool is_tracing(const StackPart *part) {
         return is_kernel_named(part, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* And wherever a thread goes to sleep. */
+/* The same, wherever a thread goes to sleep. */
 static bool is_scheduling(const StackPart *part) {
         static const char *const prefixes[] = { "__schedule", "schedule", "io_schedule" };
 
@@ -352,7 +351,7 @@ static UnwindError add_all(PerfSampler *sampler, const PerfSample *sample, PerfP
         return error;
 }
 
-/* What can be said of the stack at hand when its frames have names. */
+/* Completes the current stack once its frames have names. */
 static void finish_stack(PerfSampler *sampler, PerfMoment *moment) {
         StackTable *stacks = &sampler->writer.stacks;
 
@@ -367,7 +366,7 @@ static void finish_stack(PerfSampler *sampler, PerfMoment *moment) {
         }
 }
 
-/* What code that was made is called may be forgotten with its process. */
+/* Names of generated code may be forgotten with their process. */
 static bool is_lasting(const StackPart *part) {
         return part->module->id != MODULE_JIT;
 }
@@ -380,8 +379,8 @@ static void write_finished(PerfSampler *sampler, PerfMoment moment, uint64_t wei
                 perf_writer_sample(&sampler->writer, &moment);
 }
 
-/* With the stack at hand. While the kernel's names are being read it is held, as long as there is room; then they are
- * waited for. */
+/* Writes the sample with the current stack. While the kernel's names are being read, samples are held as long as there
+ * is room; after that this waits for the names. */
 static void write_moment(PerfSampler *sampler, const PerfMoment *moment, uint64_t weight) {
         sampler->counts.n_samples++;
         if (!perf_kernel_is_reading(&sampler->kernel) ||
@@ -444,7 +443,7 @@ static void take_sleeper(PerfSampler *sampler, const PerfSample *sample, PerfPro
         PerfMoment moment = moment_of(sample);
         PerfSleeper *sleeper;
 
-        /* Now: when it wakes it may be to end, and then nobody knows its name. */
+        /* Names the thread now: it may wake only to end, and its name would be lost. */
         tell_names(sampler, &moment);
         stack_table_begin(stacks);
         moment.error = add_all(sampler, sample, process);
@@ -569,7 +568,7 @@ void perf_sampler_begin(PerfSampler *sampler) {
         sampler->wait_until_ns = loader_now_ns() + PERF_WAIT_NS;
 }
 
-/* The stack of a sleep may be in files that nobody has mapped now. */
+/* A sleeper's stack may refer to files that nobody has mapped any longer. */
 static void mark_sleepers(PerfSampler *sampler) {
         PerfSleeper *sleeper;
 
@@ -584,7 +583,7 @@ static void mark_sleepers(PerfSampler *sampler) {
 void perf_sampler_end(PerfSampler *sampler) {
         perf_code_shrink(&sampler->code);
         if (sampler->code.n_files == PERF_FILES_MAX) {
-                perf_sampler_settle(sampler); /* what is held refers to files */
+                perf_sampler_settle(sampler); /* held samples refer to files */
                 perf_processes_mark(&sampler->processes);
                 mark_sleepers(sampler);
                 perf_code_sweep(&sampler->code);

@@ -4,9 +4,9 @@
 /*
  * Perf sampler: samples as packets of a trace
  *
- * Stacks are walked right in the kernel's ring, and their contents are not kept. The trace has only the chain of calls:
- * addresses in files, and names of kernel functions. The chain of a sleeping thread is kept until it runs again, and
- * any chain until the kernel's names have been read.
+ * Stacks are walked directly in the kernel's ring, and their contents are not kept. The trace only gets the chain of
+ * calls: addresses in files, and names of kernel functions. The chain of a sleeping thread is kept until it runs again,
+ * and any chain until the kernel's names have been read.
  */
 
 #include "probes/perf/perf-events.h"
@@ -16,8 +16,8 @@
 #include "probes/perf/perf-sleepers.h"
 #include "probes/perf/perf-writer.h"
 
-#define PERF_WAIT_NS           UINT64_C(50000000) /* for files, in one drain */
-#define PERF_WAIT_STEP_NS      UINT64_C(2000000)  /* after which the rings are looked at */
+#define PERF_WAIT_NS           UINT64_C(50000000) /* time to wait for files, in one drain */
+#define PERF_WAIT_STEP_NS      UINT64_C(2000000)  /* after which the rings' fill level is checked */
 #define PERF_WAIT_FILL_PERCENT 70u                /* of the fullest ring */
 
 /* What was sampled, for the log. */
@@ -27,21 +27,21 @@ typedef struct PerfCounts {
         uint64_t n_stacks;
         uint64_t n_lost;
         uint64_t n_bad;       /* malformed records */
-        uint64_t n_unsettled; /* of processes of which it was not known in time what they are */
+        uint64_t n_unsettled; /* samples of processes that were not identified in time */
 } PerfCounts;
 
 typedef struct PerfSampler {
         PerfWriter writer;
         const PerfSettings *settings; /* borrowed */
-        const PerfEvents *
-                events; /* likewise: where records come from; NULL: from nowhere that can be looked at */
+        const PerfEvents
+                *events; /* borrowed, too: where records come from; NULL: they come from a test */
         PerfLayout layout;
         PerfKernel kernel;
         PerfHeld held;
         Unwinder *unwinder;
         PerfCode code;
         PerfProcesses processes;
-        PerfSleepers sleepers; /* empty unless sleep is what is sampled */
+        PerfSleepers sleepers; /* empty unless sleep is sampled */
         StackModule jit_module;
         StackModule unknown_module;
         StackModule cut_module;
@@ -53,7 +53,7 @@ typedef struct PerfSampler {
 int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, PacketSink *sink);
 void perf_sampler_deinit(PerfSampler *sampler);
 
-/* Around the records of one drain. */
+/* Call these before and after the records of one drain. */
 void perf_sampler_begin(PerfSampler *sampler);
 void perf_sampler_end(PerfSampler *sampler);
 
@@ -63,13 +63,13 @@ void perf_sampler_take(PerfSampler *sampler,
                        uint32_t cpu,
                        uint64_t time_ns);
 
-/* Writes what is held, which waits for the kernel's names. */
+/* Writes the held samples, after waiting for the kernel's names. */
 void perf_sampler_settle(PerfSampler *sampler);
-/* What sleeps until now is written, and sleeps on from here: no sample is older than the last flush. */
+/* Writes the sleep of all sleepers up to now; they sleep on from here. So no sample is older than the last flush. */
 void perf_sampler_cut(PerfSampler *sampler, uint64_t time_ns);
 
-/* What threads have read is taken over. Whether something is still being read. */
+/* Takes over the loader's results. Returns whether something is still being read. */
 bool perf_sampler_collect(PerfSampler *sampler);
 
-/* The trace forgets what it was told. */
+/* Tells that the trace's state was cleared. */
 void perf_sampler_clear(PerfSampler *sampler);

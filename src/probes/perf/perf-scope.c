@@ -154,7 +154,7 @@ bool perf_scope_needs_unit(const PerfScope *scope) {
         return scope->n_units > 0;
 }
 
-/* A name that is too long for a unit is of none. */
+/* A name that is too long for a unit names none. */
 static bool any_unit_has(const PerfScope *scope, const char *text, size_t n) {
         char name[PROCESS_UNIT_NAME_BYTES];
 

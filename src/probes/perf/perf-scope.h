@@ -38,7 +38,7 @@ int perf_scope_init(PerfScope *ret,
 void perf_scope_deinit(PerfScope *scope);
 
 bool perf_scope_is_all(const PerfScope *scope);
-/* Whether it must be known how processes were called, or what units they are of. */
+/* Whether the scope depends on processes' command lines, or on their units. */
 bool perf_scope_needs_command(const PerfScope *scope);
 bool perf_scope_needs_unit(const PerfScope *scope);
 /* `command` is the first argument, `cgroup` the text of /proc/PID/cgroup; each "" if it is not known. */

@@ -15,7 +15,7 @@
 #define PAGE_BYTES           4096u /* of ring_buffer_pages */
 #define TRACEPOINT_BYTES_MAX 256u
 #define CPUS_MAX             4096u
-#define FAST_FREQUENCY       50u /* from there on rings are read more often */
+#define FAST_FREQUENCY       50u /* at this rate and above, rings are read more often */
 #define FAST_PERIOD_MS       20u
 #define SLOW_PERIOD_MS       100u
 
@@ -76,7 +76,7 @@ static int choose_counter(PerfSettings *settings, int counter, char **ret_error)
         return 0;
 }
 
-/* The number of a tracepoint; its name comes from the config, so nothing in it may lead elsewhere. */
+/* Finds a tracepoint's number. Its name comes from the config, and must not lead to another file. */
 static int read_tracepoint(uint64_t *ret, const char *name) {
         static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
         char path[TRACEPOINT_BYTES_MAX + 64];
@@ -217,8 +217,8 @@ choose_interval(PerfSettings *settings, const PerfEventConfig *config, char **re
         return 0;
 }
 
-/* What counts in interrupts that nothing can hold back has only clocks that can be read there; for the kernel that is
- * all but its software counters. */
+/* Hardware counters interrupt with NMIs, where only some clocks can be read; the kernel holds all but its software
+ * counters to that. */
 static int choose_clock(PerfSettings *settings, const Timebase *timebase, char **ret_error) {
         static const struct {
                 int clock;
@@ -246,7 +246,8 @@ static int choose_frames(PerfSettings *settings, const PerfEventConfig *config, 
                 config->callstack_sampling;
 
         if (!sampling) {
-                /* Of Perfetto's first version; a sleep without a stack would be nothing. */
+                /* The default of Perfetto's first version. Sleeps always have stacks, as they would mean nothing
+                 * without. */
                 settings->wants_user_frames = config->all_cpus || settings->is_off_cpu;
                 settings->wants_kernel_frames = config->kernel_frames || settings->is_off_cpu;
                 return 0;
@@ -364,8 +365,8 @@ int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error) {
         return 0;
 }
 
-/* What an event is about must not tell more than that it was met: a filter over an event's fields would tell of the
- * kernel's memory, bit by bit, and a breakpoint of anybody's. The processor's counters count the kernel for nobody. */
+/* An event must reveal only that it occurred: a filter over its fields would reveal the kernel's memory bit by bit, and
+ * a breakpoint anybody's memory. The processor's counters never count the kernel here. */
 int perf_settings_limit_to_owner(PerfSettings *settings,
                                  const ProbeOwner *owner,
                                  char **ret_error) {

@@ -16,7 +16,7 @@
 #define PERF_FREQUENCY_MAX     10000u /* a processor and second */
 #define PERF_STACK_BYTES       65000u /* the most that fits into a record beside its other fields */
 #define PERF_SLEEP_STACK_BYTES \
-        16376u /* of threads that sleep: there are many, and few stacks are deep */
+        16376u /* for threads that sleep: there are many, and few stacks are deep */
 #define PERF_SLEEP_MIN_US       50u
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
@@ -31,7 +31,7 @@ enum {
         PERF_CLOCK_ID_BOOTTIME = 6,
 };
 
-/* What a sample weighs, for the trace. */
+/* What a sample's weight counts, for the trace. */
 typedef struct PerfWeight {
         const char *source; /* NULL: samples have no weight */
         const char *name;
@@ -48,14 +48,14 @@ typedef struct PerfSettings {
         bool is_software;  /* it may take any clock */
         int clock;         /* CLOCK_… */
         uint32_t clock_id; /* the same in packets */
-        bool is_own;       /* of a user's programs only, while they are not in the kernel */
-        bool has_owner; /* of the machine's processes only those that this user may read are shown */
+        bool is_own;       /* only of a user's programs, and only outside of the kernel */
+        bool has_owner; /* only those of the machine's processes are shown that this user may read */
         ProbeOwner owner;
         char *filter; /* of a tracepoint; NULL: none */
         bool wants_kernel_frames;
         bool wants_user_frames;
-        bool kernel_walks; /* along frame pointers; else we do, by what compilers have written */
-        uint32_t *cpus;    /* NULL: all */
+        bool kernel_walks; /* along frame pointers; otherwise the probes do, with compilers' unwind tables */
+        uint32_t *cpus; /* NULL: all */
         size_t n_cpus;
         size_t n_ring_bytes; /* 0: as it fits */
         uint64_t period_ns;  /* of reading */
@@ -64,7 +64,7 @@ typedef struct PerfSettings {
         char *tracepoint; /* its name, for the trace; NULL: not a tracepoint */
         PerfWeight weight;
         bool is_off_cpu;     /* a sample is of a sleep, and begins with it */
-        uint64_t min_off_ns; /* of which at least so long a one */
+        uint64_t min_off_ns; /* only of sleeps that last at least this long */
         uint32_t stack_bytes;
 } PerfSettings;
 
@@ -72,11 +72,11 @@ typedef struct PerfSettings {
 int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error);
 void perf_settings_deinit(PerfSettings *settings);
 
-/* To what a user may sample of his own programs: 0, or PROBE_E_REFUSED. */
+/* Limits the settings to what users may sample of their own programs: 0, or PROBE_E_REFUSED. */
 int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error);
 
-/* To what the machine's samples may show to a user. The same. */
+/* Limits the settings to what samples of the machine may show to a user: 0, or PROBE_E_REFUSED. */
 int perf_settings_limit_to_owner(PerfSettings *settings, const ProbeOwner *owner, char **ret_error);
 
-/* The processor's own counters are not there: the clock instead. */
+/* Samples by the clock instead, as the processor's own counters are missing. */
 void perf_settings_use_clock(PerfSettings *settings);

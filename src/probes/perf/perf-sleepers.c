@@ -62,7 +62,7 @@ void perf_sleepers_forget(PerfSleepers *sleepers, pid_t tid) {
         perf_sleepers_end(sleepers, place);
         *place = (PerfSleeper){};
         sleepers->n--;
-        /* What follows may have been put there because this place was taken. */
+        /* Entries behind it may be there only because this place was taken. */
         for (i = (i + 1) % PLACES; sleepers->by_tid[i].moment.tid != 0; i = (i + 1) % PLACES) {
                 const PerfSleeper moved = sleepers->by_tid[i];
 

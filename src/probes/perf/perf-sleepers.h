@@ -4,11 +4,11 @@
 /*
  * Perf sleepers: threads that have left their processor, and the stacks with which they did
  *
- * For how long a thread sleeps is known when it runs again, and its stack only when it leaves. What comes from two
- * processors may be read in the wrong order: so it is remembered for each thread when it ran last, too.
+ * The length of a thread's sleep is known when it runs again, its stack only when it leaves its processor. Records
+ * of two processors may be read in the wrong order, so each thread's last running time is remembered, too.
  *
- * After a loss nobody knows who has been awake meanwhile. All sleepers are forgotten then, rather than to be said to
- * have slept for longer than they did.
+ * After a loss, it is unknown which threads were awake meanwhile. All sleepers are forgotten then, as their sleep
+ * would seem longer than it was.
  */
 
 #include "probes/perf/kept-stack.h"
@@ -28,26 +28,27 @@ typedef struct PerfSleepers {
         PerfSleeper *by_tid; /* a table with twice as many places as there may be threads */
         size_t n;
         size_t n_bytes;
-        uint64_t n_refused; /* that were one too many */
+        uint64_t n_refused; /* sleepers for which there was no room */
 } PerfSleepers;
 
 int perf_sleepers_init(PerfSleepers *sleepers);
 void perf_sleepers_deinit(PerfSleepers *sleepers);
 
-/* It has left with the stack at hand; names of `lasting` modules need not be copied. What is returned is asleep, unless
- * awake_ns says that it has been seen awake since. NULL: there is no room, which is counted. */
+/* The thread has left its processor with the current stack; names of `lasting` modules need not be copied. The returned
+ * sleeper is asleep, unless awake_ns says that it has been seen awake since. NULL: there is no room, which is
+ * counted. */
 PerfSleeper *perf_sleepers_add(PerfSleepers *sleepers,
                                const PerfMoment *moment,
                                const StackTable *stacks,
                                bool (*is_lasting)(const StackPart *part));
 
-/* It runs: the sleeper as it was, or NULL. The caller ends its sleep. */
+/* The thread runs: returns the sleeper as it was, or NULL. The caller ends its sleep. */
 PerfSleeper *perf_sleepers_wake(PerfSleepers *sleepers, pid_t tid, uint64_t time_ns);
 void perf_sleepers_end(PerfSleepers *sleepers, PerfSleeper *sleeper);
 
 /* The thread has ended. */
 void perf_sleepers_forget(PerfSleepers *sleepers, pid_t tid);
-/* Those that sleep, one after the other: from 0 on; NULL at the end. */
+/* Returns one sleeper after the other, from *at = 0 on; NULL at the end. */
 PerfSleeper *perf_sleepers_next(PerfSleepers *sleepers, size_t *at);
-/* After a loss. Returns how many there were. */
+/* Call it after a loss: forgets all sleepers. Returns how many there were. */
 size_t perf_sleepers_clear(PerfSleepers *sleepers);

@@ -52,7 +52,7 @@ void perf_writer_clear(PerfWriter *writer) {
 }
 
 /*
- * What the trace is told first
+ * Descriptions in the trace
  */
 
 static void encode_timebase(const PerfWriter *writer, WireWriter *wire) {
@@ -200,7 +200,7 @@ void perf_writer_weigh(PerfWriter *writer, const PerfMoment *moment, uint64_t we
 }
 
 /*
- * What is missing
+ * Losses
  */
 
 static void

@@ -4,8 +4,9 @@
 /*
  * Perf writer: samples as packets of a trace
  *
- * The stack at hand, in `stacks`, goes with the sample that is written next. What counts how often something happens is
- * a PerfSample, which all readers know. What has a weight, such as for how long a thread slept, is a StackSample.
+ * The current stack, in `stacks`, goes with the next sample that is written. A sample that counts how often something
+ * happens is a PerfSample, which all readers know. A sample with a weight, such as the time that a thread slept, is a
+ * StackSample.
  */
 
 #include "host/packet-writer.h"
@@ -24,7 +25,7 @@ typedef enum UnwindError {
         UNWIND_ERROR_ARCHITECTURE = 12,
 } UnwindError;
 
-/* What a sample is of, beside its stack. */
+/* A sample's subject, beside its stack. */
 typedef struct PerfMoment {
         uint64_t time_ns;
         pid_t pid;
@@ -39,7 +40,8 @@ typedef struct PerfWriter {
         PacketWriter packets;
         const PerfSettings *settings; /* borrowed */
         StackTable stacks;
-        PerfNames names;   /* only of a user's own programs: else another data source tells them */
+        PerfNames
+                names; /* only for a user's own programs; otherwise another data source tells them */
         uint64_t interval; /* a frequency or a period, as it is now */
         bool is_told;      /* the trace has been told of the clock and the event */
 } PerfWriter;
@@ -48,15 +50,15 @@ typedef struct PerfWriter {
 int perf_writer_init(PerfWriter *writer, const PerfSettings *settings, PacketSink *sink);
 void perf_writer_deinit(PerfWriter *writer);
 
-/* Tells the trace what it must know before a stack is put together. */
+/* Writes what the trace must have before a stack is put together. */
 void perf_writer_begin(PerfWriter *writer, uint64_t time_ns);
 void perf_writer_sample(PerfWriter *writer, const PerfMoment *moment);
-/* `weight`: of one event; those that it stands for weigh the same. */
+/* `weight`: of one event; the other events for which the sample stands weigh the same. */
 void perf_writer_weigh(PerfWriter *writer, const PerfMoment *moment, uint64_t weight);
-/* What the kernel had no room for. */
+/* Writes how many samples the kernel had no room for. */
 void perf_writer_loss(PerfWriter *writer, uint32_t cpu, uint64_t time_ns, uint64_t n);
-/* What we had none for. */
+/* Writes how many samples the probes had no room for. */
 void perf_writer_skip(PerfWriter *writer, uint32_t cpu, uint64_t time_ns);
 
-/* The trace forgets what it was told. */
+/* Tells that the trace's state was cleared. */
 void perf_writer_clear(PerfWriter *writer);

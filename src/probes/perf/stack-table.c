@@ -98,7 +98,7 @@ intern_text(WireWriter *wire, uint32_t field, uint64_t number, const void *text,
         wire_end(wire, begin);
 }
 
-/* A path has the number of its mapping, and so has the build id: these are spaces of their own. */
+/* A path and a build id have the number of their mapping: each kind is numbered on its own. */
 static void intern_module(StackTable *table, StackModule *module) {
         WireWriter *wire = &table->interned.wire;
         size_t mapping;

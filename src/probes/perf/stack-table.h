@@ -4,9 +4,9 @@
 /*
  * Stack table: call stacks as numbers, and what a trace must be told of them
  *
- * A stack is put together innermost frame first. When it is ended, what of it the trace does not know yet is
- * appended to `interned`, in the form of perfetto.protos.InternedData, which goes into the packet of the first sample
- * that needs it. When the tables are full, everything is forgotten: the owner then tells the trace that its state is
+ * A stack is put together from its innermost frame outwards. When it ends, its parts that the trace does not know yet
+ * are appended to `interned`, as perfetto.protos.InternedData, which goes into the packet of the first sample that
+ * needs them. When the tables are full, everything is forgotten: the owner then tells the trace that its state is
  * cleared.
  */
 
@@ -16,19 +16,19 @@
 
 #include "host/packet-writer.h"
 
-#define STACK_FRAMES_MAX 1024u /* of one stack, kernel and all */
+#define STACK_FRAMES_MAX 1024u /* of one stack, with the kernel's frames */
 
-/* What frames are in: a file, or a word for what is in none. Embedded in what its owner knows of it. */
+/* A frame's module: a file, or a word for code that is in none. Embedded in its owner's structure. */
 typedef struct StackModule {
         uint32_t id; /* of the owner; never 0 */
         const char *path;
         const uint8_t *build_id;
         size_t n_build_id;
-        uint32_t generation; /* in which the trace was told of it */
+        uint32_t generation; /* in which the trace was told of the module */
         uint32_t number;
 } StackModule;
 
-/* A frame as it was added, which holds as long as its module and its name do. */
+/* A frame as it was added, valid as long as its module and its name. */
 typedef struct StackPart {
         StackModule *module;
         uint64_t address; /* or the key of the name */
@@ -55,7 +55,7 @@ typedef struct StackTable {
 int stack_table_init(StackTable *table);
 void stack_table_deinit(StackTable *table);
 
-/* From now on the trace knows nothing of what it was told. */
+/* Tells that the trace's state was cleared: everything has to be described again. */
 void stack_table_clear(StackTable *table);
 /* Whether there is room for another stack; if not, the owner clears. */
 bool stack_table_has_room(const StackTable *table);
@@ -66,8 +66,8 @@ void stack_table_add(StackTable *table, StackModule *module, uint64_t address);
 void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name);
 /* Leaves out the innermost frames for as long as `is_left_out`. */
 void stack_table_trim(StackTable *table, bool (*is_left_out)(const StackPart *part));
-/* The stack's number; 0: it has no frames. Until here, the trace need not be told of the frames. */
+/* Returns the stack's number; 0: it has no frames. Only from here on does the trace need the frames. */
 uint32_t stack_table_end(StackTable *table);
 
-/* What the trace must be told now; NULL: nothing. Valid until the next stack_table_begin(). */
+/* Returns what must be written into the trace now, or NULL. Valid until the next stack_table_begin(). */
 const uint8_t *stack_table_interned(const StackTable *table, size_t *ret_n_bytes);

@@ -222,7 +222,7 @@ static bool parse_mount(const char *line, const ProcessMapping *mapping, const c
         return true;
 }
 
-/* False: the process, or "self", does not have it mounted. */
+/* False: it is not mounted for the process, or for "self". */
 static bool find_file_system(const MappedFiles *files,
                              const char *process,
                              const ProcessMapping *mapping,

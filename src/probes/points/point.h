@@ -53,7 +53,7 @@ typedef struct PointArgument {
         char name[POINT_NAME_BYTES];
         char where[POINT_WHERE_BYTES]; /* point-fetch.h */
         PointType type;
-        unsigned slot; /* which number of a record it is; of a text 0 */
+        unsigned slot; /* its number among the numbers of a record; 0 for a text */
 } PointArgument;
 
 typedef struct PointCondition {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The kinds of counters that linux.sys_stats knows: which period switches each on, which files it reads, what becomes
- * of their text
+ * The kinds of counters that linux.sys_stats knows: which period switches each on, which files it reads, and how
+ * their text is written
  */
 
 #include <stdbool.h>

@@ -26,7 +26,7 @@
         10 /* user.slice/user-1000.slice/user@1000.service/app.slice/x.scope is 5 deep */
 #define CGROUP_DEPTH_MAX 32
 #define CGROUP_PATH_BYTES_MAX \
-        3840 /* with the name of a file behind it, a path that the kernel takes */
+        3840 /* so that with a file's name behind it, it is a path that the kernel accepts */
 
 typedef struct Cgroup Cgroup;
 

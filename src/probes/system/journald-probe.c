@@ -33,7 +33,7 @@ typedef struct Journald {
         sd_journal *journal;
         int fd; /* the journal's */
         bool since_boot, is_stopped, is_behind;
-        uint64_t start_us; /* older entries are of no interest */
+        uint64_t start_us; /* older entries are not read */
         uint64_t n_total, n_failed;
 } Journald;
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Keyed text: files of lines, of words, of which some are "key=value", as the kernel's cgroups have them
+ * Keyed text: files whose lines consist of words, some of them "key=value", as in the kernel's cgroups
  *
- * A Span is a piece of memory that belongs to the caller; nothing is copied, and nothing need be terminated. What is
- * not as it should be is left out: the caller gets the rest.
+ * A Span is a piece of memory that belongs to the caller; nothing is copied, and nothing need be terminated.
+ * Malformed parts are left out; the caller gets the rest.
  */
 
 #include <stdbool.h>
