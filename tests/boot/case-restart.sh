@@ -51,6 +51,30 @@ records() {
         as alice desktrace snapshot -f -o $snapshot && has_slices "$1"
 }
 
+# The key that the service has given to alice's program, as it passes over the bus; as numbers.
+busctl monitor --system --json=short --match="member='SetupTracing'" >/tmp/monitor 2>/dev/null &
+keys() {
+        /usr/bin/python3 -c 'import json, sys
+for line in sys.stdin:
+    key = json.loads(line)["payload"]["data"][2].get("key", {}).get("data", [])
+    print(len(key), *key)' </tmp/monitor
+}
+has_key() { [ "$(keys | wc -l)" -ge 1 ]; }
+# program KEY: of alice's program; its path has its number
+program() {
+        as alice desktrace list producers --system --json=short |
+                json "[p['$1'] for p in d if p['name'] == 'hello-desktrace'][0]"
+}
+is_path_but() { [[ $2 == /org/* && $2 != "$1" ]]; }
+is_same_program() { [ "$(program path)" = "$1" ]; }
+# registers_as USER KEY...: who names that key is a producer of the user's own. It goes again with the call.
+registers_as() {
+        local user=$1
+        shift
+        as "$user" busctl --json=short call $BUS $ROOT $MANAGER RegisterProducer 'sa(sa{sv})a{sv}' thief 0 2 \
+                memory-key ay "$@" instances at 1 1
+}
+
 as alice ./hello-desktrace --seconds 145 >/dev/null 2>&1 &
 hello=$!
 ok 'a user leaves a flight recorder running' as alice desktrace record --flight-recorder -p apps
@@ -117,6 +141,21 @@ ok 'and after the second time' has_slices ">= $after" $written
 ok 'and is whole' is_true $written 'd["end"] == "complete" and d["undecodable_events"] == 0'
 ok 'and still has what was before the restart' has_slices "< $before"
 ok 'nothing is wrong with that' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
+
+# While alice's program cannot say that it is there.
+ok 'her program was given a key for its memory' within 10 has_key
+owned=$(program path)
+pid=$(program pid)
+kill -STOP "$pid"
+killed=$(main_pid desktraced.service)
+kill -KILL "$killed"
+ok 'the service is killed' within 20 is_another "$killed"
+# shellcheck disable=SC2046 # a number and that many bytes
+registered=$(registers_as bob $(keys | tail -n 1))
+ok 'another user with her key is a program of his own' \
+        is_path_but "$owned" "$(json 'd["data"][0]' <<<"$registered")"
+kill -CONT "$pid"
+ok 'hers comes back to what it was' within 20 is_same_program "$owned"
 
 systemctl reset-failed desktraced.service
 ok 'it is restarted again' systemctl restart desktraced.service
