@@ -88,6 +88,18 @@ gives "which can be read" '^as 1500 ' busctl --user get-property "$BUS" \
         /org/desktrace/Tracing1/source/org_2eexample_2elong0 "$BUS".SourceInfo Categories
 kill "$long"
 
+many=$(seq -f "data_sources { config { name: 'qqq.wwwwww.%g' } }" 1000 1129)
+kept_path=$path
+start 2 detach b true config-text s "buffers { size_kb: 4 } $many"
+ok "a session of 130 sources is told" heard "InterfacesAdded .*objectpath '$path'.*'State'"
+ok "but not its sources" test -z "$(grep -o "InterfacesAdded .*qqq.wwwwww.1000" "$tmp/signals")"
+gives "which can be read" '^a\(ssuus\) 130 ' property "$path" Sources
+producer late qqq.wwwwww.1000
+ok "and that they have to be read again is told" heard "$path: .*PropertiesChanged .*\['Sources'\]"
+kill "$started"
+session "$path" Free
+path=$kept_path
+
 # A second producer changes the source; the last one that leaves takes it away.
 producer other org.example.demo
 other=$started

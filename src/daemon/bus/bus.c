@@ -71,6 +71,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         turns_init(&bus->turns);
         list_init(&bus->unknowns);
         list_init(&bus->clients);
+        list_init(&bus->listeners);
         list_init(&bus->producers);
         list_init(&bus->dirty_sources);
         list_init(&bus->queries);

@@ -28,7 +28,7 @@ Client *client_free(Client *client) {
                 return NULL;
 
         log_debug("%s is gone", client_describe(client));
-        client->is_listener = false;
+        list_unlink(&client->listener_link);
         client_cancel_requests(client);
         client->producer = bus_producer_free(client->producer);
         client_end_sessions(client);

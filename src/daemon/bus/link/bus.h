@@ -100,6 +100,7 @@ struct Bus {
         size_t n_unknown_messages;
         void *clients_by_name; /* tsearch(3) tree of those on the message bus */
         List clients;
+        List listeners;           /* of these, who are sent signals */
         size_t n_private_clients; /* of these, on sockets */
         Client *caller; /* sender of the message in dispatch, for callbacks that sd-bus does not pass the message */
 

@@ -24,6 +24,7 @@ Client *client_discard(Client *client) {
         assert(list_is_empty(&client->sessions) && list_is_empty(&client->manage_questions));
         sd_bus_unref(client->connection);
         list_unlink(&client->link);
+        list_unlink(&client->listener_link);
         charge_deinit(&client->charge);
         free(client->name);
         free(client);
@@ -50,6 +51,7 @@ client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const I
         client->charge = charge;
         client->identity = *identity;
         client->connection = sd_bus_ref(connection);
+        list_init(&client->listener_link);
         list_init(&client->requests);
         list_init(&client->sessions);
         list_init(&client->manage_questions);
@@ -102,6 +104,7 @@ void client_close(Client *client) {
 
 void client_is_gone(Client *client) {
         client->is_gone = true;
+        list_unlink(&client->listener_link);
         list_unlink(&client->link);
         list_append(&client->bus->gone, &client->link);
 }

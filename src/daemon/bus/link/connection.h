@@ -26,7 +26,7 @@ struct Client {
         uid_t user;       /* who is charged */
         TurnsRound round; /* of its calls among the user's */
         Charge charge;
-        bool is_listener; /* has made a consumer's call, so it gets the signals that it may see */
+        List listener_link; /* bus->listeners: has made a consumer's call, so it gets the signals that it may see */
         size_t n_sessions_told,
                 n_producers_told; /* NumSessions and NumProducers, as last signalled to it */
 

@@ -283,8 +283,8 @@ int access_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
                 if (r)
                         return r;
         }
-        if (rule->listens && !client->is_listener) {
-                client->is_listener = true;
+        if (rule->listens && !list_is_linked(&client->listener_link)) {
+                list_append(&client->bus->listeners, &client->listener_link);
                 client_note_counts(client);
         }
         client->manage_is_answered = manage_take_answered(client, message);

@@ -39,7 +39,7 @@ struct Emission {
         const BusInterface *class; /* the object's */
         void *object;              /* the vtable's userdata */
         const char *const *properties;
-        const char *left_out; /* one of them whose value is too long for signals */
+        const char *left_out[3]; /* those of them whose values are too long for signals */
         EmittedTrigger trigger;
         const InstanceInfo *source;
 };
@@ -87,8 +87,8 @@ static void bus_emit(Bus *bus, const Emission *emission) {
         if (is_broadcast &&
             (!emission->is_visible || emission->is_public || emission->is_visible(emission, NULL)))
                 emission_send_to(emission, bus, NULL);
-        list_for_each (client, &bus->clients, link) {
-                if (!client->is_listener || (is_broadcast && !client_is_private(client)))
+        list_for_each (client, &bus->listeners, listener_link) {
+                if (is_broadcast && !client_is_private(client))
                         continue;
                 if (emission->is_visible && !emission->is_visible(emission, client))
                         continue;
@@ -99,15 +99,20 @@ static void bus_emit(Bus *bus, const Emission *emission) {
         }
 }
 
-static bool emission_has(const Emission *emission, const char *property) {
-        if (emission->left_out && streq(emission->left_out, property))
-                return false;
-        if (!emission->properties)
-                return true;
-        for (const char *const *at = emission->properties; *at; at++)
-                if (streq(*at, property))
+static bool is_among(const char *name, const char *const names[]) {
+        for (; *names; names++)
+                if (streq(*names, name))
                         return true;
         return false;
+}
+
+/* Whether the emission is about the property, though its value may be left out. */
+static bool emission_means(const Emission *emission, const char *property) {
+        return !emission->properties || is_among(property, emission->properties);
+}
+
+static bool emission_has(const Emission *emission, const char *property) {
+        return emission_means(emission, property) && !is_among(property, emission->left_out);
 }
 
 static int append_property(sd_bus_message *message, const sd_bus_vtable *entry, void *object) {
@@ -148,16 +153,24 @@ static int append_properties(sd_bus_message *message, const Emission *emission) 
         return sd_bus_message_close_container(message);
 }
 
+/* as of the properties that have changed, and have to be read. */
+static int append_invalidated(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'a', "s");
+        for (const char *const *at = emission->left_out; r >= 0 && *at; at++)
+                if (emission_means(emission, *at))
+                        r = sd_bus_message_append(message, "s", *at);
+        return r < 0 ? r : sd_bus_message_close_container(message);
+}
+
 static int fill_properties_changed(sd_bus_message *message, const Emission *emission) {
         int r;
 
         r = sd_bus_message_append(message, "s", emission->class->name);
         if (r >= 0)
                 r = append_properties(message, emission);
-        if (r < 0)
-                return r;
-        return emission->left_out ? sd_bus_message_append(message, "as", 1, emission->left_out)
-                                  : sd_bus_message_append(message, "as", 0);
+        return r < 0 ? r : append_invalidated(message, emission);
 }
 
 static int fill_interfaces_added(sd_bus_message *message, const Emission *emission) {
@@ -260,6 +273,24 @@ static Emission session_emission(BusSession *session) {
         };
 }
 
+/* Each listener is sent a signal of its own, so lists of thousands would be made again and again. */
+static Emission session_properties_emission(BusSession *session) {
+        Emission emission = session_emission(session);
+        size_t n = 0;
+
+        if (session_n_instances(session->owned.session) > SIGNAL_INSTANCES_MAX)
+                emission.left_out[n++] = "Sources";
+        if (session_n_notes(session->owned.session) > SIGNAL_NOTES_MAX)
+                emission.left_out[n++] = "Notes";
+        return emission;
+}
+
+/* Totals are of all programs of the session, and the same for each listener. */
+static void session_tell_totals(BusSession *session, SessionTotals *totals) {
+        bus_session_totals(session, totals);
+        session->told = totals;
+}
+
 static Emission buffer_emission(BusBuffer *buffer) {
         return (Emission){
                 .path = buffer->path,
@@ -306,10 +337,13 @@ static void emit_changed(Bus *bus, Emission emission, const char *const properti
 }
 
 void bus_emit_session_added(BusSession *session) {
-        Emission emission = session_emission(session);
+        Emission emission = session_properties_emission(session);
+        SessionTotals totals;
 
         emission.is_awaited = true;
+        session_tell_totals(session, &totals);
         emit_added(session->bus, emission);
+        session->told = NULL;
         for (size_t i = 0; i < session->n_buffers; i++)
                 emit_added(session->bus, buffer_emission(&session->buffers[i]));
 }
@@ -324,11 +358,15 @@ void bus_emit_session_removed(BusSession *session) {
 }
 
 void bus_emit_session_changed(BusSession *session, const char *const properties[]) {
-        emit_changed(session->bus, session_emission(session), properties);
+        SessionTotals totals;
+
+        session_tell_totals(session, &totals);
+        emit_changed(session->bus, session_properties_emission(session), properties);
+        session->told = NULL;
 }
 
 void bus_emit_session_moved(BusSession *session, const char *const properties[]) {
-        Emission emission = session_emission(session);
+        Emission emission = session_properties_emission(session);
 
         emission.is_awaited = true;
         emit_changed(session->bus, emission, properties);
@@ -411,7 +449,7 @@ void bus_emit_source(BusSource *source) {
         Emission emission = {
                 .class = &source->bus->interfaces[BUS_SOURCE],
                 .object = source,
-                .left_out = bus_source_has_long_categories(source) ? "Categories" : NULL,
+                .left_out = { bus_source_has_long_categories(source) ? "Categories" : NULL },
         };
 
         if (sd_bus_path_encode(TRACING_SOURCE_PATH, source->name, &path) < 0)
@@ -437,8 +475,7 @@ void bus_emit_counts(Bus *bus) {
         Client *client;
 
         emit_changed(bus, manager, properties);
-        list_for_each (client, &bus->clients, link) {
-                if (client->is_listener)
-                        client_note_counts(client);
+        list_for_each (client, &bus->listeners, listener_link) {
+                client_note_counts(client);
         }
 }

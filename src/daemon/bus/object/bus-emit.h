@@ -14,6 +14,11 @@
 #include "bus/object/bus-source.h"
 #include "core/session.h"
 
+/* Longer lists of a session's data sources and notes are left out of signals, which say then that the property is to be
+ * read. */
+#define SIGNAL_INSTANCES_MAX 128
+#define SIGNAL_NOTES_MAX     64
+
 /* `properties` is a NULL-terminated list of names. */
 void bus_emit_session_added(BusSession *session);
 void bus_emit_session_removed(BusSession *session);

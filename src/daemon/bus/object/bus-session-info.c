@@ -33,6 +33,10 @@ const char *bus_session_stop_reason(const BusSession *session) {
 void bus_session_totals(const BusSession *session, SessionTotals *ret) {
         const SessionStream *output = owned_session_stream(&session->owned);
 
+        if (session->told) {
+                *ret = *session->told;
+                return;
+        }
         session_totals(session->owned.session, ret);
         if (output->output && !session_stream_is_read(output))
                 ret->bytes_output = session_stream_n_written(output);

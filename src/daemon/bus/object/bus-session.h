@@ -44,6 +44,8 @@ struct BusSession {
         SessionTotals totals;
         uint64_t n_changes_signalled; /* of session_n_changes() */
         size_t n_notes_signalled;
+        const SessionTotals *
+                told; /* while a signal with properties is made for each listener; otherwise NULL */
         bool all_started_is_signalled, stopped_is_signalled;
 };
 

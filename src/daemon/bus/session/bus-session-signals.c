@@ -71,13 +71,20 @@ static bool session_is_in_transit(const BusSession *session) {
         return state == SESSION_STARTING || state == SESSION_FLUSHING || state == SESSION_STOPPING;
 }
 
+#define INSTANCES_AT_ONCE \
+        1024 /* whose signals are sent; each is for each listener, and others wait */
+
 static void session_signal_instances(BusSession *session) {
         InstanceInfo info;
+        unsigned n = 0;
 
         /* Changes can be taken only once: for sessions of the other transport, that transport takes them. */
-        while (!session->owned.foreign &&
-               session_take_changed_instance(session->owned.session, &info))
+        for (; n < INSTANCES_AT_ONCE && !session->owned.foreign &&
+               session_take_changed_instance(session->owned.session, &info);
+             n++)
                 bus_emit_session_source(session, &info);
+        if (n == INSTANCES_AT_ONCE)
+                bus_counters_changed(session->bus);
         if (session->all_started_is_signalled || !session_all_started(session->owned.session))
                 return;
         session->all_started_is_signalled = true;
