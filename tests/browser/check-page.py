@@ -187,6 +187,40 @@ def check_narrow_pixels(window):
         assert is_there == (not 400 * MS < at < 600 * MS), f"at {at} ns"
 
 
+# How many pixels of the canvas have another colour when it is painted again, after each of some moves, and how often
+# what was painted before was kept. A colour may be rounded another way.
+MOVES = """
+    const { drawing } = window.desktrace;
+    const { width, height } = drawing.canvas;
+    const copy = Object.assign(document.createElement("canvas"), { width, height });
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    const read = () => {
+        context.drawImage(drawing.canvas, 0, 0);
+        return context.getImageData(0, 0, width, height).data;
+    };
+    let [kept, differ] = [0, 0];
+    for (const [x, y] of [[0.1, 0], [-0.031, 0], [0.004, 40], [-0.3, -25], [0.2, 3], [0.45, 0], [-0.013, -9]]) {
+        window.desktrace.move(x);
+        window.desktrace.scroll(y);
+        kept += drawing.rows.moved() !== null;
+        drawing.draw();
+        const moved = read();
+        drawing.rows.kept = null;
+        drawing.draw();
+        const again = read();
+        for (let i = 0; i < again.length; i++) differ += Math.abs(again[i] - moved[i]) > 2;
+    }
+    return [kept, differ];"""
+
+
+def check_moving(window):
+    for begin, end in ((350, 650), (450, 550), (699, 712)):
+        window.run(f"window.desktrace.show({begin}e6, {end}e6)")
+        settle(window)
+        found = window.run(MOVES)
+        assert found == [7, 0], (begin, end, found)
+
+
 def check_names(window):
     unnamed = window.run("""
         return [...document.querySelectorAll("button, input, select, a, canvas")].filter((one) =>
@@ -222,6 +256,8 @@ def check(checks, window, folder, pictures):
     with checks.that(f"{name}: what is narrower than a pixel is seen"):
         window.run("window.desktrace.show(0, 1e12)")
         check_narrow_pixels(window)
+    with checks.that(f"{name}: what is moved looks as if it were painted again"):
+        check_moving(window)
     with checks.that(f"{name}: a link of the findings shows its place and selects it"):
         window.run(
             "[...document.querySelectorAll('#findings a')].find((a) => a.textContent.startsWith('frame')).click()"

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-// Drawing: the part of the lanes that is seen, into a canvas. The work of one picture is bounded by the pixels that there
-// are, not by the rows: what is narrower than a pixel is passed over by a search, and the pixels of a line are one row of
-// an image (Strips), as drawing each by itself takes most of a picture's time.
+// Drawing: the part of the lanes that is seen, into a canvas: what Rows has painted, and around it names, the axis, flows
+// and what is pointed at.
 
 const LABELS_WIDTH = 220;
 const AXIS_HEIGHT = 26;
 const NARROWEST_TEXT = 26;
 const FONT = "12px system-ui, sans-serif";
 const SAMPLE = "mmonaesrtidh"; // as wide a letter as most names have on average
-const NARROWEST_BORDER = 3; // and what is drawn as pixels of a strip
 
 // Two rows of twelve colours each, on which the text can be read (contrast above 4.5); and how each is drawn without
 // colours: its name is in it.
@@ -22,70 +20,18 @@ function hash(text) {
   return number >>> 0;
 }
 
-function bytesOf(color) {
-  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
-}
-
-// What is a few pixels wide: each line of the picture is a row of an image, which is then drawn as high as the line is.
-class Strips {
-  constructor() {
-    this.canvas = document.createElement("canvas");
-    this.places = [];
-    this.width = 0;
-  }
-
-  // Colours become words in the byte order of this machine.
-  setPalette(palette) {
-    const bytes = Uint8ClampedArray.from(palette.flatMap((color) => [...bytesOf(color), 255]));
-    this.words = new Uint32Array(bytes.buffer);
-  }
-
-  // The image stays from picture to picture: it would be garbage each time.
-  begin(width) {
-    const wanted = Math.max(Math.ceil(width), 1);
-    this.places = [];
-    if (wanted !== this.width) this.resize(wanted, 64);
-    this.pixels.fill(0);
-  }
-
-  resize(width, n) {
-    const before = this.pixels;
-    this.image = new ImageData(width, n);
-    this.pixels = new Uint32Array(this.image.data.buffer);
-    if (before && width === this.width) this.pixels.set(before);
-    this.width = this.canvas.width = width;
-    this.canvas.height = n;
-  }
-
-  // Where in `pixels` a line begins that is drawn at a height.
-  add(y, height) {
-    if (this.places.length === 2 * this.image.height) this.resize(this.width, 2 * this.image.height);
-    this.places.push(y, height);
-    return (this.places.length / 2 - 1) * this.width;
-  }
-
-  drawInto(context, x) {
-    const n = this.places.length / 2;
-    if (!n) return;
-    this.canvas.getContext("2d").putImageData(this.image, 0, 0, 0, 0, this.width, n);
-    context.imageSmoothingEnabled = false;
-    for (let i = 0; i < n; i++) context.drawImage(this.canvas, 0, i, this.width, 1, x, this.places[2 * i], this.width, this.places[2 * i + 1]);
-  }
-}
-
 class Drawing {
   constructor(canvas, lanes) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.lanes = lanes;
-    this.hues = {}; // by kind of lane and by what is drawn
     this.from = 0;
     this.to = Math.max(lanes.data.duration, 1);
     this.top = 0;
     this.selection = null;
     this.hovered = null;
     this.range = null;
-    this.strips = new Strips();
+    this.rows = new Rows(this);
     this.readColors();
   }
 
@@ -93,11 +39,10 @@ class Drawing {
     const style = getComputedStyle(document.documentElement);
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("printed");
     this.palette = isDark ? DARK : LIGHT;
-    this.strips.setPalette(this.palette);
     this.colors = {};
     for (const name of ["back", "fore", "faint", "line", "band", "accent", "mark"])
       this.colors[name] = style.getPropertyValue(`--${name}`).trim();
-    this.hues = {};
+    this.rows.recolor();
   }
 
   resize() {
@@ -107,13 +52,20 @@ class Drawing {
     this.height = box.height;
     this.canvas.width = Math.round(box.width * scale);
     this.canvas.height = Math.round(box.height * scale);
+    this.scale = scale;
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
     this.context.font = FONT;
     this.perCharacter = this.context.measureText(SAMPLE).width / SAMPLE.length;
+    this.rows.resize();
   }
 
   get plotWidth() {
     return Math.max(this.width - LABELS_WIDTH, 1);
+  }
+
+  // A number of pixels by which the picture moves as it is.
+  whole(pixels) {
+    return Math.round(pixels / this.rows.step) * this.rows.step;
   }
 
   xOf(time) {
@@ -124,42 +76,43 @@ class Drawing {
     return this.from + ((x - LABELS_WIDTH) / this.plotWidth) * (this.to - this.from);
   }
 
-  // The number of a colour in the palette; −1 for the idle thread.
-  colorOf(lane, what) {
-    const list = this.hues[lane.kind] || (this.hues[lane.kind] = []);
-    if (list[what] === undefined) {
-      const key = this.lanes.keyOf(lane, what);
-      list[what] = key === null ? -1 : hash(key) % this.palette.length;
-    }
-    return list[what];
-  }
-
   draw() {
-    const context = this.context;
-    context.fillStyle = this.colors.back;
-    context.fillRect(0, 0, this.width, this.height);
+    const { context } = this;
+    this.rows.paint();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.rows.canvas, 0, 0);
+    context.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     context.textBaseline = "middle";
     context.font = FONT;
-    this.strips.begin(this.plotWidth);
-    const first = this.lanes.firstAt(this.top);
-    for (let i = first; i < this.lanes.items.length; i++) {
-      const item = this.lanes.items[i];
-      const y = item.y - this.top + AXIS_HEIGHT;
-      if (y > this.height) break;
-      if (item.lane) this.drawLane(item, y);
+    for (const [item, y] of this.itemsInView()) {
+      if (item.lane) this.drawNames(item, y);
       else this.drawGroup(item, y);
     }
-    this.strips.drawInto(context, LABELS_WIDTH);
     this.drawFlows();
     this.drawAxis();
     this.drawRange();
   }
 
+  // Each with the height at which it is drawn.
+  *itemsInView() {
+    const { items } = this.lanes;
+    for (let i = this.lanes.firstAt(this.top); i < items.length; i++) {
+      const y = items[i].y - this.top + AXIS_HEIGHT;
+      if (y > this.height) return;
+      yield [items[i], y];
+    }
+  }
+
   drawText(text, x, y, width, color) {
     if (width < NARROWEST_TEXT || !text) return;
-    const n = Math.floor((width - 6) / this.perCharacter);
     this.context.fillStyle = color;
-    this.context.fillText(text.length > n ? `${text.slice(0, Math.max(n - 1, 1))}…` : text, x + 3, y);
+    this.context.fillText(this.fit(text, width), x + 3, y);
+  }
+
+  // As much of a text as fits, by how wide letters are on average.
+  fit(text, width) {
+    const n = Math.floor((width - 6) / this.perCharacter);
+    return text.length > n ? `${text.slice(0, Math.max(n - 1, 1))}…` : text;
   }
 
   drawGroup(item, y) {
@@ -171,128 +124,18 @@ class Drawing {
     this.drawText(name + unit, 2, y + HEAD_HEIGHT / 2 - 1, this.width, this.colors.fore);
   }
 
-  drawLane(item, y) {
-    const context = this.context;
-    const { lane } = item;
-    if (item.height > 10)
-      this.drawText(this.lanes.nameOfLane(lane), 12, y + Math.min(item.height, LINE_HEIGHT) / 2, LABELS_WIDTH - 16, this.colors.fore);
-    else this.drawSmallText(this.lanes.nameOfLane(lane), y);
-    context.save();
-    context.beginPath();
-    context.rect(LABELS_WIDTH, y, this.plotWidth, item.height);
-    context.clip();
-    if (lane.kind === "values") this.drawValues(lane, y);
-    else lane.lines.forEach((line, depth) => this.drawLine(lane, line, y + depth * LINE_HEIGHT));
-    context.restore();
+  drawNames({ lane, height }, y) {
+    const name = this.lanes.nameOfLane(lane);
+    if (height > 10) this.drawText(name, 12, y + Math.min(height, LINE_HEIGHT) / 2, LABELS_WIDTH - 16, this.colors.fore);
+    else this.drawSmallText(name, y);
+    if (lane.kind === "values" && lane.high !== -Infinity)
+      this.drawText(formatValue(lane.high, lane.unit), LABELS_WIDTH, y + 8, 160, this.colors.faint);
   }
 
   drawSmallText(text, y) {
     this.context.font = "10px system-ui, sans-serif";
     this.drawText(text, 12, y + STATES_HEIGHT / 2, LABELS_WIDTH - 16, this.colors.faint);
     this.context.font = FONT;
-  }
-
-  // Rows from left to right; behind one that ends in a pixel comes the first that ends in a later one, wherever it begins.
-  drawLine(lane, line, y) {
-    const isStates = lane.kind === "states";
-    const height = heightOf(lane) === STATES_HEIGHT ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
-    const { start, end } = line;
-    const perTime = this.plotWidth / (this.to - this.from);
-    let strip = -1;
-    let row = firstAfter(line, this.from);
-    while (row < line.n && start[row] < this.to) {
-      const x = Math.max((start[row] - this.from) * perTime, 0);
-      const width = Math.max((end[row] - this.from) * perTime - x, 1);
-      const isNarrow = width <= NARROWEST_BORDER && !isStates && (end[row] > start[row] || isCounted(lane.kind));
-      if (isNarrow && !this.isSelected(line, row)) {
-        const color = this.colorOf(lane, line.what[row]);
-        if (strip < 0) strip = this.strips.add(y, height);
-        const first = strip + Math.floor(x);
-        if (color >= 0) this.strips.pixels.fill(this.strips.words[color], first, Math.max(strip + Math.floor(x + Math.min(width, this.plotWidth - x)), first + 1));
-      } else this.drawRow(lane, line, row, LABELS_WIDTH + x, y, Math.min(width, this.plotWidth - x), height);
-      row = width > 1 ? row + 1 : firstIn(end, line.n, this.from + (Math.floor(x) + 1) / perTime, row + 1);
-    }
-  }
-
-  drawRow(lane, line, row, x, y, width, height) {
-    const context = this.context;
-    const what = line.what[row];
-    if (lane.kind === "states") {
-      this.drawState(this.lanes.nameOf(lane, what), x, y, width, height);
-      if (this.isSelected(line, row)) this.drawSelected(x, y, width, height);
-      return;
-    }
-    const color = this.colorOf(lane, what);
-    if (color < 0) return;
-    context.fillStyle = this.palette[color];
-    context.fillRect(x, y, width, height);
-    if (line.end[row] === line.start[row]) this.drawInstant(x, y, height);
-    if (width > NARROWEST_BORDER) this.drawBorder(x, y, width, height);
-    if (width >= NARROWEST_TEXT) {
-      const several = line.more[row] ? `${line.more[row] + 1} × ` : "";
-      this.drawText(several + this.lanes.nameOf(lane, what), x, y + height / 2, width, this.colors.fore);
-    }
-    if (this.isSelected(line, row)) this.drawSelected(x, y, width, height);
-  }
-
-  isSelected(line, row) {
-    return this.selection !== null && this.selection.line === line && this.selection.row === row;
-  }
-
-  drawBorder(x, y, width, height) {
-    this.context.strokeStyle = this.colors.faint;
-    this.context.lineWidth = 0.5;
-    this.context.strokeRect(x + 0.25, y + 0.25, width - 0.5, height - 0.5);
-  }
-
-  drawSelected(x, y, width, height) {
-    this.context.strokeStyle = this.colors.mark;
-    this.context.lineWidth = 2;
-    this.context.strokeRect(x + 1, y + 1, Math.max(width - 2, 1), height - 2);
-  }
-
-  drawInstant(x, y, height) {
-    this.context.beginPath();
-    this.context.moveTo(x, y);
-    this.context.lineTo(x + 4, y + height);
-    this.context.lineTo(x - 4, y + height);
-    this.context.fillStyle = this.colors.fore;
-    this.context.fill();
-  }
-
-  // Running is a full bar, waiting for a CPU a half one, blocked a quarter at the top; asleep is nothing.
-  drawState(name, x, y, width, height) {
-    const context = this.context;
-    if (name === "Running") {
-      context.fillStyle = this.colors.accent;
-      context.fillRect(x, y, width, height);
-    } else if (name.startsWith("R")) {
-      context.fillStyle = this.colors.faint;
-      context.fillRect(x, y + height / 2, width, height / 2);
-    } else if (name.startsWith("D")) {
-      context.fillStyle = this.colors.mark;
-      context.fillRect(x, y, width, height / 3);
-    }
-  }
-
-  drawValues(lane, y) {
-    const line = lane.lines[0];
-    const height = VALUES_HEIGHT - 4;
-    const span = lane.high - lane.low || 1;
-    const pixel = (this.to - this.from) / this.plotWidth;
-    this.context.fillStyle = this.palette[hash(lane.name || "") % this.palette.length];
-    let row = firstAfter(line, this.from);
-    while (row < line.n && line.start[row] < this.to) {
-      const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
-      const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      const next = width > 1 ? row + 1 : firstIn(line.end, line.n, line.start[row] + pixel, row + 1);
-      let value = line.value[row];
-      for (let i = row; i < Math.min(next, row + 64); i++) value = Math.max(value, line.value[i]);
-      const share = Number.isFinite(value) ? (value - lane.low) / span : 0;
-      this.context.fillRect(x, y + 2 + height * (1 - share), width, Math.max(height * share, 1));
-      row = next;
-    }
-    this.drawText(lane.high === -Infinity ? "" : formatValue(lane.high, lane.unit), LABELS_WIDTH, y + 8, 160, this.colors.faint);
   }
 
   // Of what is pointed at, or else selected.

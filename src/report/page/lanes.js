@@ -22,10 +22,14 @@ function isCounted(kind) {
   return kind === "samples" || kind === "faults";
 }
 
-function heightOf(lane) {
+function heightOfLine(lane) {
   if (lane.kind === "values") return VALUES_HEIGHT;
-  if (lane.kind === "states" || hasStacks(lane)) return STATES_HEIGHT;
-  return lane.lines.length * LINE_HEIGHT;
+  return lane.kind === "states" || hasStacks(lane) ? STATES_HEIGHT : LINE_HEIGHT;
+}
+
+function heightOf(lane) {
+  const height = heightOfLine(lane);
+  return height === LINE_HEIGHT ? lane.lines.length * height : height;
 }
 
 class Lanes {

@@ -18,6 +18,7 @@ class Page {
     this.found = [];
     this.match = -1;
     this.isDue = false;
+    this.rest = 0; // pixels
     this.listen();
     this.describe(null);
     this.resize();
@@ -74,14 +75,18 @@ class Page {
     this.show(start, start + span);
   }
 
+  // By whole pixels, so that what is painted can be kept; the rest comes with the next move.
   move(share) {
-    const { from, to } = this.drawing;
-    this.show(from + (to - from) * share, to + (to - from) * share);
+    const { from, to, plotWidth } = this.drawing;
+    const wanted = share * plotWidth + this.rest;
+    const by = (this.drawing.whole(wanted) / plotWidth) * (to - from);
+    this.rest = wanted - this.drawing.whole(wanted);
+    this.show(from + by, to + by);
   }
 
   scroll(by) {
     const most = Math.max(this.lanes.height - this.drawing.height + AXIS_HEIGHT, 0);
-    this.drawing.top = Math.min(Math.max(this.drawing.top + by, 0), most);
+    this.drawing.top = Math.min(Math.max(this.drawing.whole(this.drawing.top + by), 0), most);
     this.redraw();
   }
 
@@ -328,7 +333,7 @@ class Page {
       this.redraw();
       return;
     }
-    const by = (-x / this.drawing.plotWidth) * (drag.to - drag.from);
+    const by = (-this.drawing.whole(x) / this.drawing.plotWidth) * (drag.to - drag.from);
     this.drawing.top = drag.top + drag.y - event.offsetY;
     this.scroll(0);
     this.show(drag.from + by, drag.to + by);
