@@ -233,6 +233,48 @@ static void put_slice(const Line *line, const ReportRow *row, int64_t x, int64_t
                                      name);
 }
 
+/* "inner ← outer": the function first in which it was. */
+static void name_stack(const ReportDrawing *drawing, uint32_t callsite, char name[NAME_BYTES]) {
+        uint32_t number = report_stacks_number(drawing->stacks, callsite);
+        size_t n = 0;
+
+        snprintf(name, NAME_BYTES, "?");
+        for (; number > 0 && n < NAME_BYTES;
+             number = report_stacks_parent(drawing->stacks, number - 1)) {
+                const char *function =
+                        text_of(drawing, report_stacks_name(drawing->stacks, number - 1));
+
+                n += (size_t)snprintf(name + n,
+                                      NAME_BYTES - n,
+                                      "%s%s",
+                                      n > 0 ? " ← " : "",
+                                      function && *function ? function : "?");
+        }
+}
+
+/* In the page, too, colours tell functions apart. */
+static unsigned color_of_stack(const ReportDrawing *drawing, uint32_t callsite) {
+        uint32_t number = report_stacks_number(drawing->stacks, callsite);
+        const char *function =
+                number > 0 ? text_of(drawing, report_stacks_name(drawing->stacks, number - 1))
+                           : NULL;
+
+        return report_drawing_color(function && *function ? function : "?");
+}
+
+static void put_stack(const Line *line, const ReportRow *row, bool are_several, int64_t width) {
+        int64_t x = report_drawing_x(line->drawing, row->start_ns);
+        char name[NAME_BYTES], class_name[16];
+
+        name_stack(line->drawing, row->what, name);
+        snprintf(class_name,
+                 sizeof(class_name),
+                 are_several ? "c%u n" : "c%u",
+                 color_of_stack(line->drawing, row->what));
+        line->drawing->has_several |= are_several;
+        put_bar(line, row, class_name, x, width, name, 0, STATES_HEIGHT - 2);
+}
+
 static void put_row(void *userdata, const ReportRow *row) {
         const Line *line = userdata;
         ReportDrawing *drawing = line->drawing;
@@ -244,6 +286,8 @@ static void put_row(void *userdata, const ReportRow *row) {
                 return;
         if (row->duration_ns == 0)
                 put_instant(line, row, x, text_of(drawing, row->what));
+        else if (line->kind == REPORT_SLEEPS)
+                put_stack(line, row, row->n > 1, MAX(width, (int64_t)NARROWEST));
         else if (line->kind == REPORT_STATES)
                 put_state(line, row, x, MAX(width, (int64_t)NARROWEST));
         else
@@ -325,6 +369,72 @@ bool report_draw_logs(ReportDrawing *drawing, uint32_t priority, const char *nam
 
 bool report_draw_states(ReportDrawing *drawing, uint32_t utid, const char *name) {
         return draw_lines(drawing, REPORT_STATES, utid, name, STATES_HEIGHT);
+}
+
+/*
+ * Samples, which take no time
+ */
+
+/* The samples that one tick stands for. */
+typedef struct Tick {
+        ReportRow row;
+        size_t n_samples;
+        uint64_t lead; /* of that stack over all others */
+} Tick;
+
+static void tick_add(Tick *tick, const ReportItem *item, uint32_t weight) {
+        if (tick->n_samples++ == 0)
+                tick->row = (ReportRow){ .start_ns = item->start_ns, .what = item->what };
+        tick->row.n += MIN(weight, UINT32_MAX - tick->row.n);
+        report_row_vote(&tick->row, &tick->lead, item->what, weight);
+}
+
+static void tick_put(Tick *tick, const Line *line) {
+        if (tick->n_samples > 0)
+                put_stack(line, &tick->row, tick->n_samples > 1, TITLE_WIDTH);
+        *tick = (Tick){ 0 };
+}
+
+/* Ticks are as wide as what can be pointed at, so samples that are closer share one. */
+static void put_ticks(const Line *line, uint32_t first, uint32_t end) {
+        const ReportItem *items = line->drawing->content->lines[line->kind].items;
+        int64_t grain_ns = line->drawing->grain_ns;
+        Tick tick = { 0 };
+
+        if (__builtin_mul_overflow(grain_ns, TITLE_WIDTH / 10, &grain_ns))
+                grain_ns = INT64_MAX;
+        for (uint32_t row = first; row < end; row++) {
+                int64_t weight = line->kind == REPORT_FAULTS ? items[row].weight : 1, distance;
+
+                if (__builtin_sub_overflow(items[row].start_ns, tick.row.start_ns, &distance) ||
+                    distance >= grain_ns)
+                        tick_put(&tick, line);
+                tick_add(&tick, &items[row], (uint32_t)MIN(MAX(weight, 1), UINT32_MAX));
+        }
+        tick_put(&tick, line);
+}
+
+static bool draw_ticks(ReportDrawing *drawing, ReportKind kind, uint32_t utid, const char *name) {
+        const ReportLines *lines = &drawing->content->lines[kind];
+        const Line here = { drawing, kind, drawing->y };
+        uint32_t line, first, end;
+
+        if (!report_lines_has(lines, utid))
+                return false;
+        line = lines->first_line[utid];
+        first = find_row(lines, line, drawing->from_ns);
+        end = end_row(drawing, lines, line);
+        if (first >= end || !take_lines(drawing, 1))
+                return false;
+        put_name(drawing, name, STATES_HEIGHT);
+        put_ticks(&here, first, end);
+        drawing->y += STATES_HEIGHT + LANE_GAP;
+        return true;
+}
+
+bool report_draw_stacks(ReportDrawing *drawing, ReportKind kind, uint32_t utid, const char *name) {
+        return kind == REPORT_SLEEPS ? draw_lines(drawing, kind, utid, name, STATES_HEIGHT)
+                                     : draw_ticks(drawing, kind, utid, name);
 }
 
 /*

@@ -10,6 +10,7 @@
  */
 
 #include "report/report-content.h"
+#include "report/report-stacks.h"
 #include "shared/bytes.h"
 
 #define REPORT_DRAWING_WIDTH  1000 /* pixels */
@@ -19,6 +20,7 @@
 
 typedef struct ReportDrawing {
         const ReportContent *content;
+        ReportStacks *stacks;                   /* names of samples */
         const char *(*translate)(const char *); /* or NULL */
         int64_t from_ns, to_ns;
         int64_t grain_ns; /* shorter rows may be merged into one (report-thin.h) */

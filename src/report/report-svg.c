@@ -104,7 +104,31 @@ static bool draw_tracks(ReportDrawing *drawing, const ReportGroup *group, uint32
         return is_drawn;
 }
 
-/* The thread's tracks come below its states, where its name already is. */
+static bool draw_stacks(ReportDrawing *drawing, uint32_t utid, const char *name) {
+        static const struct {
+                ReportKind kind;
+                const char *word;
+        } lanes[] = {
+                { REPORT_SAMPLES, "stacks" },
+                { REPORT_SLEEPS, "sleeps" },
+                { REPORT_FAULTS, "faults" },
+        };
+        bool is_drawn = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+                char text[2 * NAME_BYTES];
+
+                snprintf(text,
+                         sizeof(text),
+                         "%s %s",
+                         report_drawing_word(drawing, report_word(lanes[i].word)),
+                         name);
+                is_drawn |= report_draw_stacks(drawing, lanes[i].kind, utid, text);
+        }
+        return is_drawn;
+}
+
+/* The thread's tracks come below its states and stacks, where its name already is. */
 static bool draw_thread(ReportDrawing *drawing, const ReportGroup *group, uint32_t utid) {
         const TraceTable *tracks = &drawing->content->store->tables[TRACE_TABLE_TRACK];
         char name[NAME_BYTES];
@@ -112,6 +136,7 @@ static bool draw_thread(ReportDrawing *drawing, const ReportGroup *group, uint32
 
         name_thread(drawing, utid, name);
         is_drawn = report_draw_states(drawing, utid, name);
+        is_drawn |= draw_stacks(drawing, utid, name);
         for (size_t i = 0; i < group->n_tracks; i++) {
                 uint32_t track = group->tracks[i];
                 const char *text = text_of(drawing, trace_table_get(tracks, TRACK_NAME, track));
@@ -457,8 +482,10 @@ static int join(Bytes *ret, ReportDrawing *drawing, const char *title) {
 
 static int
 draw(Bytes *ret, const ReportContent *content, const ReportSvgOptions *options, int64_t grain_ns) {
+        ReportStacks stacks;
         ReportDrawing drawing = {
                 .content = content,
+                .stacks = &stacks,
                 .translate = options->translate,
                 .from_ns = options->from_ns,
                 .to_ns = options->to_ns,
@@ -467,12 +494,15 @@ draw(Bytes *ret, const ReportContent *content, const ReportSvgOptions *options, 
                 .track_y =
                         calloc(content->store->tables[TRACE_TABLE_TRACK].n + 1, sizeof(uint32_t)),
         };
-        int r = -ENOMEM;
+        int r = report_stacks_init(&stacks, content->store);
 
-        if (drawing.track_y) {
+        if (r == 0 && !drawing.track_y)
+                r = -ENOMEM;
+        if (r == 0) {
                 draw_body(&drawing, options);
                 r = join(ret, &drawing, options->title);
         }
+        report_stacks_deinit(&stacks);
         bytes_deinit(&drawing.body);
         free(drawing.track_y);
         return r;

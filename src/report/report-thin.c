@@ -6,8 +6,7 @@
 typedef struct Merge {
         ReportRow row;
         bool is_open;
-        uint64_t
-                lead_ns; /* by how much time `what` leads over all others: Boyer and Moore's majority vote */
+        uint64_t lead_ns;
         int64_t grain_ns;
         ReportSink sink;
         void *userdata;
@@ -49,16 +48,14 @@ static bool may_join(const Merge *merge, const ReportRow *row) {
                between(merge->row.start_ns, end_of(row)) / REPORT_GRAINS_MERGED < merge->grain_ns;
 }
 
-static void vote(Merge *merge, const ReportRow *row) {
-        uint64_t weight = (uint64_t)row->duration_ns + 1;
-
-        if (row->what == merge->row.what) {
-                merge->lead_ns += weight;
-        } else if (merge->lead_ns >= weight) {
-                merge->lead_ns -= weight;
+void report_row_vote(ReportRow *row, uint64_t *lead, uint32_t what, uint64_t weight) {
+        if (what == row->what) {
+                *lead += weight;
+        } else if (*lead >= weight) {
+                *lead -= weight;
         } else {
-                merge->row.what = row->what;
-                merge->lead_ns = weight - merge->lead_ns;
+                row->what = what;
+                *lead = weight - *lead;
         }
 }
 
@@ -70,7 +67,7 @@ static void merge_add(Merge *merge, const ReportRow *row) {
                 merge->lead_ns = (uint64_t)MAX(row->duration_ns, (int64_t)0) + 1;
                 return;
         }
-        vote(merge, row);
+        report_row_vote(&merge->row, &merge->lead_ns, row->what, (uint64_t)row->duration_ns + 1);
         merge->row.duration_ns =
                 between(merge->row.start_ns, MAX(end_of(&merge->row), end_of(row)));
         merge->row.n++;

@@ -21,6 +21,9 @@ typedef struct ReportRow {
         uint32_t n;          /* number of merged rows */
 } ReportRow;
 
+/* Boyer and Moore's majority vote: what a merged row is named after leads over all others by `lead`. */
+void report_row_vote(ReportRow *row, uint64_t *lead, uint32_t what, uint64_t weight);
+
 typedef void (*ReportSink)(void *userdata, const ReportRow *row);
 
 /* Without a sink the rows are only counted. Returns their number. */

@@ -174,6 +174,86 @@ START_TEST(test_flows_join_what_is_drawn) {
 }
 END_TEST
 
+static uint32_t add_function(TraceStore *store, const char *name, uint32_t caller) {
+        TraceTable *frames = trace_store_table(store, TRACE_TABLE_FRAME);
+        TraceTable *callsites = trace_store_table(store, TRACE_TABLE_CALLSITE);
+        uint32_t frame = trace_table_add(frames), row = trace_table_add(callsites);
+
+        trace_table_set(frames, FRAME_NAME, frame, trace_pool_add_text(&store->pool, name));
+        trace_table_set(frames, FRAME_SYMBOL_SET, frame, TRACE_NONE);
+        trace_table_set(callsites, CALLSITE_FRAME, row, frame);
+        trace_table_set(callsites, CALLSITE_PARENT, row, caller);
+        return row;
+}
+
+static void add_sample(TraceStore *store, int64_t ts, uint32_t callsite) {
+        TraceTable *samples = trace_store_table(store, TRACE_TABLE_SAMPLE);
+        uint32_t row = trace_table_add(samples);
+
+        trace_table_set_i64(samples, PERF_TS, row, ts);
+        trace_table_set(samples, PERF_UTID, row, 1);
+        trace_table_set(samples, PERF_CALLSITE, row, callsite);
+}
+
+static void add_weighed(TraceStore *store, const char *source, int64_t ts, int64_t weight) {
+        TraceTable *samples = trace_store_table(store, TRACE_TABLE_STACK_SAMPLE);
+        uint32_t row = trace_table_add(samples);
+
+        trace_table_set_i64(samples, WEIGHED_TS, row, ts);
+        trace_table_set_i64(samples, WEIGHED_WEIGHT, row, weight);
+        trace_table_set(samples, WEIGHED_UTID, row, 1);
+        trace_table_set(samples, WEIGHED_SOURCE, row, trace_pool_add_text(&store->pool, source));
+}
+
+/* The first thread is the idle one, which has no lanes. */
+static TraceStore *make_store_with_a_thread(void) {
+        TraceStore *store = make_store();
+
+        trace_table_add(trace_store_table(store, TRACE_TABLE_THREAD));
+        trace_table_add(trace_store_table(store, TRACE_TABLE_THREAD));
+        return store;
+}
+
+START_TEST(test_samples_are_named_after_their_stacks) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store_with_a_thread();
+        uint32_t start = add_function(store, "start", TRACE_NONE);
+        uint32_t turn = add_function(store, "turn<" MARKUP, start);
+        _cleanup_(bytes_deinit) Bytes svg = { 0 };
+
+        add_sample(store, 5 * MS, turn);
+        add_sample(store, 20 * MS, turn);
+        add_sample(store, 60 * MS, TRACE_NONE);
+        add_sample(store, 60 * MS + 1, turn);
+        add_sample(store, 60 * MS + 2, turn);
+        add_sample(store, 200 * MS, turn);
+        svg = draw(store, 10 * MS, 110 * MS, 0);
+        ck_assert_uint_eq(count(&svg, ">Stacks of ? 0</text>"), 1);
+        ck_assert_uint_eq(count(&svg, "<title>turn&lt;&lt;/text&gt;"), 1);
+        ck_assert_uint_eq(count(&svg, "<title>3 × turn&lt;&lt;/text&gt;"), 1);
+        ck_assert_uint_eq(count(&svg, " ← start</title>"), 2);
+        ck_assert_uint_eq(count(&svg, " x=\"271.0\""), 1);
+        ck_assert_uint_eq(count(&svg, "<script"), 0);
+}
+END_TEST
+
+START_TEST(test_sleeps_are_as_long_as_they_were_and_faults_are_counted) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store_with_a_thread();
+        _cleanup_(bytes_deinit) Bytes svg = { 0 };
+
+        add_weighed(store, "linux.offcpu", 10 * MS, 50 * MS);
+        add_weighed(store, "linux.faults", 10 * MS, 64);
+        add_weighed(store, "linux.faults", 80 * MS, INT64_MAX);
+        add_weighed(store, "linux.faults", 80 * MS, INT64_MIN);
+        svg = draw(store, 0, 100 * MS, 0);
+        ck_assert_uint_eq(count(&svg, ">Sleep of ? 0</text>"), 1);
+        ck_assert_uint_eq(count(&svg, "width=\"405.0\" height=\"8\"><title>?, 50.00 ms</title>"),
+                          1);
+        ck_assert_uint_eq(count(&svg, ">Page faults of ? 0</text>"), 1);
+        ck_assert_uint_eq(count(&svg, "<title>64 × ?</title>"), 1);
+        ck_assert_uint_eq(count(&svg, "<title>4294967295 × ?</title>"), 1);
+}
+END_TEST
+
 static char *text_in(size_t n_columns, const char *text) {
         ReportDrawing drawing = { 0 };
 
@@ -209,4 +289,6 @@ TEST_MAIN("svg",
           test_values_that_are_no_numbers_draw_nothing,
           test_times_may_be_anything,
           test_flows_join_what_is_drawn,
+          test_samples_are_named_after_their_stacks,
+          test_sleeps_are_as_long_as_they_were_and_faults_are_counted,
           test_text_is_cut_where_it_does_not_fit)
