@@ -255,7 +255,7 @@ void perf_processes_take(PerfProcesses *processes, Load *load) {
                 process->cgroup = TAKE(load->cgroup);
                 process->is_judged = false;
         }
-        if (load->command) {
+        if (load->command && load->program == process->program) { /* not of before an exec */
                 free(process->command);
                 process->command = TAKE(load->command);
                 process->is_judged = false;

@@ -351,40 +351,6 @@ START_TEST(test_a_table_that_is_full_says_so) {
 }
 END_TEST
 
-/* A process that no /proc of this machine has. */
-#define NOBODY 4194303
-
-static void follow_exec(PerfProcesses *processes, const char *name) {
-        Record record = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
-        char text[16] = "";
-
-        strcpy(text, name);
-        put_pair(&record, NOBODY, NOBODY);
-        memcpy(&record.words[record.n], text, sizeof(text));
-        perf_processes_follow(processes, record.words, (record.n + 2) * 8);
-}
-
-START_TEST(test_a_program_is_in_scope_from_its_beginning) {
-        char tree[] = "tree", *patterns[] = { tree };
-        const PerfScope scope = { .patterns = patterns, .n_patterns = 1 };
-        PerfProcesses processes;
-        Unwinder *unwinder;
-        PerfCode code;
-
-        ck_assert_int_eq(unwinder_new(&unwinder, EM_X86_64), 0);
-        ck_assert_int_eq(perf_code_init(&code, unwinder, NULL), 0);
-        ck_assert_int_eq(perf_processes_init(&processes, &code, &scope, false), 0);
-        follow_exec(&processes, "sh");
-        ck_assert(!perf_process_is_in_scope(&processes, perf_processes_get(&processes, NOBODY)));
-        /* It may have ended before anybody could read how it was called. */
-        follow_exec(&processes, "tree");
-        ck_assert(perf_process_is_in_scope(&processes, perf_processes_get(&processes, NOBODY)));
-        perf_processes_deinit(&processes);
-        perf_code_deinit(&code);
-        unwinder_free(unwinder);
-}
-END_TEST
-
 START_TEST(test_a_name_that_does_not_end_is_refused) {
         Record record = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
         const char *name;
@@ -655,7 +621,6 @@ TEST_MAIN("perf",
           test_what_cannot_be_is_refused_with_its_name,
           test_a_stack_is_told_once,
           test_a_table_that_is_full_says_so,
-          test_a_program_is_in_scope_from_its_beginning,
           test_a_name_that_does_not_end_is_refused,
           test_sampling_that_costs_too_much_is_done_half_as_often,
           test_sampling_never_comes_to_an_end_by_its_cost,

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is known of processes: what the kernel's records and /proc have said of them, in whichever order. */
+
+#include <check.h>
+#include <elf.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/perf/perf-processes.h"
+#include "test.h"
+
+/* A process that no /proc of this machine has. */
+#define NOBODY 4194303
+
+static void follow_exec(PerfProcesses *processes, const char *name) {
+        struct {
+                struct perf_event_header header;
+                uint32_t pid;
+                uint32_t tid;
+                char name[16];
+        } record = {
+                .header = { .type = PERF_RECORD_COMM, .misc = PERF_RECORD_MISC_COMM_EXEC },
+                .pid = NOBODY,
+                .tid = NOBODY,
+        };
+
+        strcpy(record.name, name);
+        perf_processes_follow(processes, &record, sizeof(record));
+}
+
+typedef struct Followed {
+        PerfScope scope;
+        Unwinder *unwinder;
+        PerfCode code;
+        PerfProcesses processes;
+} Followed;
+
+static void followed_init(Followed *followed, char **patterns) {
+        *followed = (Followed){ .scope = { .patterns = patterns, .n_patterns = 1 } };
+        ck_assert_int_eq(unwinder_new(&followed->unwinder, EM_X86_64), 0);
+        ck_assert_int_eq(perf_code_init(&followed->code, followed->unwinder, NULL), 0);
+        ck_assert_int_eq(
+                perf_processes_init(&followed->processes, &followed->code, &followed->scope, false),
+                0);
+}
+
+static void followed_deinit(Followed *followed) {
+        perf_processes_deinit(&followed->processes);
+        perf_code_deinit(&followed->code);
+        unwinder_free(followed->unwinder);
+}
+
+static bool is_in_scope(Followed *followed) {
+        return perf_process_is_in_scope(&followed->processes,
+                                        perf_processes_get(&followed->processes, NOBODY));
+}
+
+START_TEST(test_a_program_is_in_scope_from_its_beginning) {
+        char tree[] = "tree", *patterns[] = { tree };
+        Followed followed;
+
+        followed_init(&followed, patterns);
+        follow_exec(&followed.processes, "sh");
+        ck_assert(!is_in_scope(&followed));
+        /* It may have ended before anybody could read how it was called. */
+        follow_exec(&followed.processes, "tree");
+        ck_assert(is_in_scope(&followed));
+        followed_deinit(&followed);
+}
+END_TEST
+
+/* What /proc says of the program with this number. */
+static void take_command(Followed *followed, uint32_t program, const char *command) {
+        Load *load = load_new(LOAD_PROCESS, NOBODY);
+
+        ck_assert_ptr_nonnull(load);
+        load->program = program;
+        load->command = strdup(command);
+        perf_processes_take(&followed->processes, load);
+        load_free(load);
+}
+
+START_TEST(test_an_answer_of_before_an_exec_is_not_about_the_new_program) {
+        char tree[] = "/usr/bin/tree", *patterns[] = { tree };
+        uint32_t before;
+        Followed followed;
+
+        followed_init(&followed, patterns);
+        before = perf_processes_get(&followed.processes, NOBODY)->program;
+        follow_exec(&followed.processes, "sh");
+        take_command(&followed, before, "/usr/bin/tree");
+        ck_assert(!is_in_scope(&followed));
+        take_command(&followed, before + 1, "/usr/bin/tree");
+        ck_assert(is_in_scope(&followed));
+        followed_deinit(&followed);
+}
+END_TEST
+
+TEST_MAIN("perf-processes",
+          test_a_program_is_in_scope_from_its_beginning,
+          test_an_answer_of_before_an_exec_is_not_about_the_new_program)
