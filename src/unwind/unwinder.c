@@ -7,7 +7,8 @@
 #include "shared/macro.h"
 #include "unwind/unwinder.h"
 
-#define PLACES_BITS 14
+/* Places are as many as stay in the processor's own cache while other programs use it, too. */
+#define PLACES_BITS 12
 #define ROWS_BITS   14
 #define WORD_BYTES  8
 

@@ -161,6 +161,18 @@ static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_
         return n;
 }
 
+/* Rings that are smaller than wanted are read more often: three quarters of a ring are for the time in which we are not
+ * let run. */
+static void fit_period(PerfSettings *settings, size_t n_ring_bytes) {
+        uint64_t period_ns;
+
+        if (settings->has_period || !settings->is_frequency)
+                return;
+        period_ns = n_ring_bytes / PERF_RECORD_BYTES_MAX * NS_PER_S / settings->interval / 4;
+        period_ns = MAX(period_ns, PERF_SHORT_PERIOD_MS * PROBE_NS_PER_MS);
+        settings->period_ns = MIN(settings->period_ns, period_ns);
+}
+
 /* A processor's ring, into which the events of threads write. Its own event counts nothing, and belongs to a thread
  * that stays. */
 static void make_dummy(struct perf_event_attr *attr) {
@@ -226,7 +238,7 @@ static void close_rings(PerfEvents *events) {
 
 /* Rings count as locked memory, of which a container may have little; in that case they are as large as allowed. */
 static int open_rings_that_fit(PerfEvents *events,
-                               const PerfSettings *settings,
+                               PerfSettings *settings,
                                const uint32_t *cpus,
                                size_t n_cpus) {
         size_t n_bytes = ring_bytes(settings, events->layout.has_stack, n_cpus);
@@ -238,6 +250,8 @@ static int open_rings_that_fit(PerfEvents *events,
                 n_bytes /= 2;
                 r = open_rings(events, settings, cpus, n_cpus, n_bytes);
         }
+        if (r == 0 && events->layout.has_stack)
+                fit_period(settings, n_bytes);
         return r;
 }
 
@@ -304,7 +318,7 @@ static int try_on_thread(const PerfSettings *settings) {
 }
 
 static int open_what_is_there(PerfEvents *events,
-                              const PerfSettings *settings,
+                              PerfSettings *settings,
                               const uint32_t *cpus,
                               size_t n_cpus) {
         const int r = settings->is_own ? try_on_thread(settings) : 0;

@@ -16,7 +16,6 @@
 #define TRACEPOINT_BYTES_MAX 256u
 #define CPUS_MAX             4096u
 #define FAST_FREQUENCY       50u /* at this rate and above, rings are read more often */
-#define FAST_PERIOD_MS       20u
 #define SLOW_PERIOD_MS       100u
 
 /* perfetto.protos.StackSample.Unit */
@@ -283,6 +282,14 @@ static int choose_cpus(PerfSettings *settings, const PerfEventConfig *config, ch
         return 0;
 }
 
+/* What ran in between has emptied the processor's caches, so a sample costs less if more of them are read at a time.
+ * Nobody knows how often events come that have no rate. */
+static uint32_t usual_period_ms(const PerfSettings *settings) {
+        if (!settings->is_frequency)
+                return PERF_SHORT_PERIOD_MS;
+        return settings->interval < FAST_FREQUENCY ? SLOW_PERIOD_MS : PERF_LONG_PERIOD_MS;
+}
+
 static int choose_ring(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
         const uint32_t pages = config->ring_buffer_pages;
         uint32_t period_ms = config->ring_buffer_read_period_ms;
@@ -293,10 +300,9 @@ static int choose_ring(PerfSettings *settings, const PerfEventConfig *config, ch
                                     pages,
                                     PERF_RING_BYTES_MAX / PAGE_BYTES);
         settings->n_ring_bytes = (size_t)pages * PAGE_BYTES;
-        if (period_ms == 0)
-                period_ms = settings->is_frequency && settings->interval < FAST_FREQUENCY
-                                    ? SLOW_PERIOD_MS
-                                    : FAST_PERIOD_MS;
+        settings->has_period = period_ms > 0;
+        if (!settings->has_period)
+                period_ms = usual_period_ms(settings);
         period_ms = MAX(period_ms, PERF_READ_PERIOD_MIN_MS);
         settings->period_ns = MIN(period_ms, PERF_READ_PERIOD_MAX_MS) * PROBE_NS_PER_MS;
         return 0;
@@ -384,6 +390,9 @@ int perf_settings_limit_to_owner(PerfSettings *settings,
                                     "of one's own programs the clock, counters, page faults and "
                                     "sleep are recorded; tracepoints and raw events are of the "
                                     "machine (linux.perf)");
+        /* A program that has ended before anybody could ask the kernel about it is left out. */
+        if (!settings->has_period && settings->interval >= FAST_FREQUENCY)
+                settings->period_ns = PERF_SHORT_PERIOD_MS * PROBE_NS_PER_MS;
         settings->has_owner = true;
         settings->owner = *owner;
         settings->wants_kernel_frames = false;

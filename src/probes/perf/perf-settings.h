@@ -20,6 +20,8 @@
 #define PERF_SLEEP_MIN_US       50u
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
+#define PERF_SHORT_PERIOD_MS    20u          /* of reading, if the config says none */
+#define PERF_LONG_PERIOD_MS     60u
 #define PERF_READ_PERIOD_MIN_MS 5u
 #define PERF_READ_PERIOD_MAX_MS 1000u
 
@@ -59,6 +61,7 @@ typedef struct PerfSettings {
         size_t n_cpus;
         size_t n_ring_bytes; /* 0: as it fits */
         uint64_t period_ns;  /* of reading */
+        bool has_period;     /* the config says which */
         PerfScope scope;
         uint32_t counter; /* PerfEvents.Counter, for the trace; 0: none of them */
         char *tracepoint; /* its name, for the trace; NULL: not a tracepoint */
