@@ -109,8 +109,9 @@ static size_t count(const World *world, unsigned type, const char *name) {
         WireReader event;
         size_t n = 0;
 
-        for (size_t i = 0; packet_list_find(&world->list, PACKET_TRACK_EVENT, i, &event); i++)
-                n += message_uint(event, 9) == type && (!name || message_has_text(event, 23, name));
+        for (size_t i = 0; i < world->list.n; i++)
+                n += packet_list_payload(&world->list, i, PACKET_TRACK_EVENT, &event) &&
+                     message_uint(event, 9) == type && (!name || message_has_text(event, 23, name));
         return n;
 }
 
