@@ -9,13 +9,26 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
+#define OWN_BUFFER_KB_MAX 2048 /* that are not given back to the kernel */
+
+/* A new instance has rings. To change their size, the kernel waits for all of its processors. */
+static bool has_room(OwnPages *pages, unsigned buffer_kb) {
+        _cleanup_(freep) char *text = NULL;
+        unsigned long n_kb;
+
+        if (instance_read(pages->instance, "buffer_size_kb", &text, NULL, NULL) != 0)
+                return false;
+        n_kb = strtoul(text, NULL, 10);
+        return n_kb >= buffer_kb && n_kb <= OWN_BUFFER_KB_MAX;
+}
+
 static int make_instance(OwnPages *pages, unsigned buffer_kb, char **ret_error) {
         int r;
 
         r = instance_new(&pages->instance, pages->dir, NULL, ret_error);
         if (r == 0)
                 r = instance_write(pages->instance, "trace_clock", "boot", ret_error);
-        if (r == 0)
+        if (r == 0 && !has_room(pages, buffer_kb))
                 r = instance_write_number(pages->instance, "buffer_size_kb", buffer_kb, ret_error);
         return r == 0 ? trace_dir_read_layout(pages->dir, &pages->layout, ret_error) : r;
 }

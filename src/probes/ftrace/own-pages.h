@@ -25,7 +25,8 @@ typedef struct OwnPages {
         size_t n_page;
 } OwnPages;
 
-/* An instance with recording off, in BOOTTIME. 0, PROBE_E_REFUSED, negative errno. */
+/* An instance with recording off, in BOOTTIME, with `buffer_kb` or some more for each CPU. 0, PROBE_E_REFUSED, negative
+ * errno. */
 int own_pages_init(OwnPages *pages, unsigned buffer_kb, char **ret_error);
 /* Reading begins with it, when the events are on. 0 or a negative errno. */
 int own_pages_open(OwnPages *pages);

@@ -71,10 +71,10 @@ static void drop_pending(PointFinder *finder) {
         finder->n_pending = 0;
 }
 
-int point_finder_init(PointFinder *finder, const PointSelection *selection, PointEvents *events) {
+int point_finder_init(PointFinder *finder, const PointSelection *selection) {
         const MappedVisitor visitor = { .wants = wants, .found = found, .userdata = finder };
 
-        *finder = (PointFinder){ .selection = selection, .events = events };
+        *finder = (PointFinder){ .selection = selection };
         return mapped_files_init(&finder->mapped, &visitor);
 }
 
@@ -233,16 +233,20 @@ static void add_pending(PointFinder *finder) {
         drop_pending(finder);
 }
 
-void point_finder_begin(PointFinder *finder, ProbeNotes *notes, uint64_t now_ns) {
+void point_finder_look(PointFinder *finder, uint64_t now_ns) {
         const PointTable *table = &finder->selection->table;
         const uint64_t until_ns = now_ns + POINT_BEGIN_NS_MAX;
 
-        finder->notes = notes;
         for (size_t i = 0; i < table->n_points; i++)
                 if (finder->selection->is_selected[i] && !strpbrk(table->points[i].library, "*?["))
                         mapped_files_add_system(&finder->mapped, table->points[i].library);
         while (mapped_files_look(&finder->mapped, now_ns) && probe_now_ns() < until_ns)
                 ;
+}
+
+void point_finder_begin(PointFinder *finder, PointEvents *events, ProbeNotes *notes) {
+        finder->events = events;
+        finder->notes = notes;
         add_pending(finder);
         if (finder->mapped.n_replaced > 0)
                 probe_note(notes,

@@ -40,10 +40,12 @@ typedef struct PointFinder {
 } PointFinder;
 
 /* 0 or -ENOMEM. */
-int point_finder_init(PointFinder *finder, const PointSelection *selection, PointEvents *events);
+int point_finder_init(PointFinder *finder, const PointSelection *selection);
 void point_finder_deinit(PointFinder *finder);
 
-/* At the start: all that there is. */
-void point_finder_begin(PointFinder *finder, ProbeNotes *notes, uint64_t now_ns);
+/* At the start: finds all that there is. It may be done on a thread, while nothing else is done with the finder. */
+void point_finder_look(PointFinder *finder, uint64_t now_ns);
+/* Then: places the probes in what was found. */
+void point_finder_begin(PointFinder *finder, PointEvents *events, ProbeNotes *notes);
 /* Afterwards: what has come. True if there is more to do now. */
 bool point_finder_go_on(PointFinder *finder, uint64_t now_ns);

@@ -12,7 +12,7 @@
 #include "probes/points/point-events.h"
 #include "probes/points/wait-events.h"
 
-#define POINT_BUFFER_KB   2048          /* of each CPU's ring */
+#define POINT_BUFFER_KB   1408          /* of each CPU's ring: what the kernel gives by itself */
 #define POINT_RECORDS_MAX (256u * 1024) /* that are kept at once */
 #define POINT_TURN_MAX \
         10000 /* that are dealt with in a tenth of a second: ten times what a busy desktop has */

@@ -11,6 +11,7 @@
 #include "probes/points/point-writer.h"
 #include "probes/points/program-points-probe.h"
 #include "shared/log.h"
+#include "shared/thread.h"
 
 #define POINTS_PERIOD_NS (100 * PROBE_NS_PER_MS)
 #define FINDER_PERIOD_NS (500 * PROBE_NS_PER_MS)
@@ -46,6 +47,38 @@ static void program_points_freep(ProgramPoints **points) {
         program_points_free(*points);
 }
 
+/*
+ * Setting up
+ */
+
+/* A look at what programs have mapped. */
+typedef struct Look {
+        PointFinder *finder;
+        uint64_t now_ns;
+        pthread_t thread;
+        bool has_thread;
+} Look;
+
+static void *look_run(void *userdata) {
+        const Look *look = userdata;
+
+        point_finder_look(look->finder, look->now_ns);
+        return NULL;
+}
+
+static void look_begin(Look *look, PointFinder *finder) {
+        *look = (Look){ .finder = finder, .now_ns = probe_now_ns() };
+        look->has_thread = thread_start(&look->thread, NULL, look_run, look) == 0;
+}
+
+/* Without a thread it is done now. */
+static void look_end(Look *look) {
+        if (look->has_thread)
+                pthread_join(look->thread, NULL);
+        else
+                look_run(look);
+}
+
 /* Where the kernel does not know these calls, only stalls are missing. */
 static int add_waits(ProgramPoints *points, ProbeNotes *notes) {
         char *error = NULL;
@@ -58,14 +91,11 @@ static int add_waits(ProgramPoints *points, ProbeNotes *notes) {
         return r == PROBE_E_REFUSED ? 0 : r;
 }
 
-static int prepare(ProgramPoints *points, const ProbeSetup *setup, char **ret_error) {
+static int prepare_ring(ProgramPoints *points, const ProbeSetup *setup, char **ret_error) {
         const ProgramPointsConfig *config = setup->config->program_points_config;
         uint64_t stall_ns = config ? config->stall_ms * PROBE_NS_PER_MS : 0;
         int r;
 
-        r = point_selection_init(&points->selection, config, setup->notes, ret_error);
-        if (r != 0)
-                return r;
         r = point_ring_new(&points->ring, ret_error);
         if (r != 0)
                 return r;
@@ -73,10 +103,25 @@ static int prepare(ProgramPoints *points, const ProbeSetup *setup, char **ret_er
         r = point_writer_init(&points->writer, setup->sink, &points->ring->events, stall_ns);
         if (r == 0 && stall_ns > 0)
                 r = add_waits(points, setup->notes);
+        return r;
+}
+
+/* A new ring mostly waits until the kernel's processors have passed a point: programs are looked at meanwhile. */
+static int prepare(ProgramPoints *points, const ProbeSetup *setup, char **ret_error) {
+        Look look;
+        int r;
+
+        r = point_selection_init(
+                &points->selection, setup->config->program_points_config, setup->notes, ret_error);
+        if (r != 0)
+                return r;
+        r = point_finder_init(&points->finder, &points->selection);
         if (r < 0)
                 return r;
-        r = point_finder_init(&points->finder, &points->selection, &points->ring->events);
-        points->has_finder = r == 0;
+        points->has_finder = true;
+        look_begin(&look, &points->finder);
+        r = prepare_ring(points, setup, ret_error);
+        look_end(&look);
         return r;
 }
 
@@ -91,7 +136,7 @@ static int program_points_setup(void **ret, const ProbeSetup *setup, char **ret_
         r = prepare(points, setup, ret_error);
         if (r != 0)
                 return r;
-        point_finder_begin(&points->finder, setup->notes, now_ns);
+        point_finder_begin(&points->finder, &points->ring->events, setup->notes);
         log_info("linux.program_points: %u points in %u libraries",
                  points->finder.n_probes,
                  points->finder.n_files);
