@@ -311,7 +311,7 @@ class World:
         none["CK_TIMEOUT_MULTIPLIER"] = str(CHECK_TIMEOUT_TIMES)
         self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
         self.environment["ASAN_OPTIONS"] = ASAN_OPTIONS
-        self.slow = math.inf
+        self.slow, self.running = math.inf, set()
         self.copy()
         self.set_up(sanitize)
         self.paths, self.nice = paths, str(nice)
@@ -395,6 +395,7 @@ class World:
             cwd=self.build,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1)),
         )
+        self.running.add(process)
         before = os.times()
         try:
             status = process.wait(timeout=WAIT_TIMES * seconds)
@@ -406,12 +407,20 @@ class World:
         except subprocess.TimeoutExpired:
             return f"waits for more than {WAIT_TIMES * seconds:.0f} s", seconds
         finally:
+            self.running.discard(process)
             output.close()
             try:
                 os.killpg(process.pid, 9)
             except ProcessLookupError:
                 pass
             process.wait()
+
+    def end_running(self):
+        for process in list(self.running):
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def measure(self):
         """Unchanged, all pass; how long each may take, and what it executes. One that fails is left out by name."""
@@ -495,13 +504,16 @@ class World:
         return None, None
 
     def first_failure(self, names):
-        """A few are run at a time, as most tests mostly wait; those that have begun are waited for."""
+        """A few are run at a time, as most tests mostly wait; the first that fails ends the others."""
         with concurrent.futures.ThreadPoolExecutor(N_TOGETHER) as pool:
             asked = {pool.submit(self.run, name, self.limits[name]): name for name in names}
             for done in concurrent.futures.as_completed(asked):
                 wrong, _ = done.result()
                 if wrong:
-                    pool.shutdown(wait=True, cancel_futures=True)
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    while not all(future.done() for future in asked):
+                        self.end_running()
+                        time.sleep(0.1)
                     return asked[done], wrong
         return None, None
 

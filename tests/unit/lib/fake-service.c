@@ -490,7 +490,10 @@ int fake_setup(Fake *fake, uint64_t id, const char *name, const void *config, si
 
         ck_assert_int_ge(sd_bus_message_append(message, "ts", id, name), 0);
         ck_assert_int_ge(sd_bus_message_append_array(message, 'y', config, n_config), 0);
-        ck_assert_int_ge(sd_bus_message_append(message, "a{sv}", 1, "start", "b", fake->starts), 0);
+        if (fake->starts)
+                ck_assert_int_ge(sd_bus_message_append(message, "a{sv}", 1, "start", "b", 1), 0);
+        else /* as the service does it */
+                ck_assert_int_ge(sd_bus_message_append(message, "a{sv}", 0), 0);
         return call(fake, message);
 }
 

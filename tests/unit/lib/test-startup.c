@@ -433,25 +433,38 @@ START_TEST(test_each_event_comes_once_or_is_counted_when_there_is_no_room) {
 }
 END_TEST
 
-START_TEST(test_what_finds_no_room_is_counted_and_marked) {
+/* Events that are wanted, before and behind those that fill the memory; and how many of them are kept. */
+static void
+record_losses(unsigned n_before, unsigned n_behind, unsigned at_least, unsigned at_most) {
         unsigned n_marks = 0;
         World *world;
 
         ck_assert_int_eq(dt_startup_record(&(dt_startup_options){ .bytes = SMALL_BYTES }), 0);
-        for (unsigned i = 0; i < MANY; i++)
-                DT_INSTANT(render, "wanted");
-        for (unsigned i = 0; i < MANY; i++)
-                DT_INSTANT(net, "lost, and not wanted");
+        for (unsigned i = 0; i < n_before + MANY + n_behind; i++)
+                if (i < n_before || i >= n_before + MANY)
+                        DT_INSTANT(render, "wanted");
+                else
+                        DT_INSTANT(net, "not wanted");
         world = world_new();
         world_record(world, "render", "*");
         end_and_read(world);
-        ck_assert_uint_gt(world->trace->n_events, 0);
-        ck_assert_uint_lt(world->trace->n_events, MANY);
-        ck_assert_uint_eq(world->trace->n_events + smb_n_dropped(&world->fake.area), MANY);
+        ck_assert_uint_eq(world->trace->n_events + smb_n_dropped(&world->fake.area),
+                          n_before + n_behind);
         for (unsigned i = 0; i < ARRAY_SIZE(world->trace->sequences); i++)
                 n_marks += world->trace->sequences[i] ? world->trace->sequences[i]->n_lost : 0;
         ck_assert_uint_eq(n_marks, 1);
+        ck_assert_uint_ge(world->trace->n_events, at_least);
+        ck_assert_uint_le(world->trace->n_events, at_most);
         world_free(world);
+}
+
+START_TEST(test_what_finds_no_room_is_counted_and_marked) {
+        record_losses(MANY, 0, 1, MANY - 1);
+}
+END_TEST
+
+START_TEST(test_a_loss_behind_a_single_event_is_marked) {
+        record_losses(1, 1, 1, 1);
 }
 END_TEST
 
@@ -675,6 +688,7 @@ TEST_MAIN_FORKED("startup",
                  test_each_event_comes_once_while_threads_go_on,
                  test_each_event_comes_once_or_is_counted_when_there_is_no_room,
                  test_what_finds_no_room_is_counted_and_marked,
+                 test_a_loss_behind_a_single_event_is_marked,
                  test_a_mark_that_finds_no_room_is_not_one_more_loss,
                  test_an_event_that_is_too_long_loses_its_arguments,
                  test_it_ends_when_nobody_comes_in_time,

@@ -247,6 +247,7 @@ CONSUMER_WORLD_TEST(test_events_are_told_to_who_observes_them) {
         begin_recording();
         ck_assert_uint_eq(count_events(request, 1), 1); /* the source has started */
         ck_assert_uint_eq(count_events(request, 2), 1); /* all have */
+        ck_assert(consumer_reply(&consumer, request, 0)->has_more);
         again = observe(2);
         world_run(&consumer);
         ck_assert_uint_eq(count_events(again, 2), 1); /* what is so already is told */

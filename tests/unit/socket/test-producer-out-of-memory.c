@@ -52,6 +52,15 @@ static void assert_goes_on(void) {
         ck_assert_uint_eq(ports_n_bytes_held(ports), 0);
 }
 
+/* A source that was registered can be updated by its number. */
+static void assert_knows_source(void) {
+        const uint64_t request =
+                client_describe_source(&app, CLIENT_UPDATE_SOURCE, "other", 5, "category");
+
+        world_run_one(&app);
+        ck_assert(!app.is_closed && client_reply(&app, request)->success);
+}
+
 /* A call that is not initialize() is one of a producer that is ready. */
 static bool try_call(const Call *call, unsigned n, unsigned *n_failures) {
         const ClientReply *reply;
@@ -73,6 +82,8 @@ static bool try_call(const Call *call, unsigned n, unsigned *n_failures) {
         ck_assert(app.is_closed || reply);
         ck_assert(is_short || (!app.is_closed && reply->success && reply->n_data != 1));
         *n_failures += app.is_closed || !reply->success;
+        if (call->make == call_register && !app.is_closed && reply->success && reply->n_data != 1)
+                assert_knows_source();
         client_deinit(&app);
         world_serve();
         return is_short;
