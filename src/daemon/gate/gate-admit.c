@@ -4,24 +4,42 @@
  * The message bus passes on whatever anybody sends to us, and must not be disconnected for that. So three kinds of
  * messages are dropped: those that are too long, and those with descriptors of a sender that has gone, or whose earlier
  * descriptors still wait to be closed. A dropped message is read without room for descriptors; the kernel then drops
- * these without asking their file systems.
+ * these without asking their file systems. The caller gets an error in its place.
  */
+
+#include <assert.h>
 
 #include "closer/closer.h"
 #include "gate/gate-private.h"
 #include "gate/stand-in.h"
 #include "shared/fd.h"
+#include "shared/macro.h"
 
 #define BUS_ITSELF "org.freedesktop.DBus"
 
 #define LOOK_BYTES 4096 /* most messages are shorter: one look shows several */
 
+#define TEXT_OF_(_n) #_n
+#define TEXT_OF(_n)  TEXT_OF_(_n)
+
+#define WHY_LONG "the message is longer than 4 MiB (GATE_MESSAGE_BYTES_MAX)"
+#define WHY_MANY "the message has more than " TEXT_OF(GATE_FDS_MAX) " descriptors (GATE_FDS_MAX)"
+#define WHY_UNCLOSED                                                      \
+        "descriptors that its user has passed before are not closed yet " \
+        "(CLOSER_PENDING_MAX); try again later"
+#define WHY_IN_USE "too many descriptors of its user are in use; end some sessions first"
+#define WHY_FALSE  "the message has another number of descriptors than it says"
+
+static_assert((GATE_MESSAGE_BYTES_MAX) == 4u << 20, "the text says so");
+
 /* The message bus is not responsible for what others send. */
-static void flow_refuse(GateFlow *flow, const char *why) {
-        if (flow->gate->options.is_bus)
-                gate_log(flow->gate, flow->fds_user, "a message from the bus is dropped", why);
-        else
+static void flow_refuse(GateFlow *flow, const GateCall *call, const char *why) {
+        if (!flow->gate->options.is_bus) {
                 gate_break(flow->gate, why);
+                return;
+        }
+        gate_log(flow->gate, flow->fds_user, "a message from the bus is dropped", why);
+        gate_refuse_call(flow->gate, call, why);
 }
 
 static bool admit_from_client(GateFlow *flow, const Frame *frame) {
@@ -47,7 +65,7 @@ void flow_take_answer(GateFlow *flow, const GateAnswer *answer) {
                 flow->n_need = n;
                 return;
         }
-        flow_refuse(flow, "it is too long, or its descriptors cannot be taken");
+        flow_refuse(flow, &flow->asked, flow->why);
         flow->n_skip = n - answer->n_dropped;
 }
 
@@ -57,8 +75,11 @@ static bool ask(GateFlow *flow, const Frame *frame, const FrameFields *fields) {
         GateQuestion question = { .fd = flow->from, .is_refused = true };
         GateAnswer answer;
 
-        if (fields) {
+        flow->asked = fields ? gate_call_of(fields) : (GateCall){};
+        flow->why = WHY_LONG;
+        if (fields && frame->n_bytes <= GATE_MESSAGE_BYTES_MAX) {
                 question.is_refused = fields->n_fds > GATE_FDS_MAX;
+                flow->why = question.is_refused ? WHY_MANY : WHY_UNCLOSED;
                 strcpy(question.sender, fields->sender); /* shorter than FRAME_NAME_BYTES */
         }
         flow->n_asked = frame->n_bytes;
@@ -90,8 +111,7 @@ static size_t count_plain(const uint8_t *data, size_t n, size_t n_first) {
 /* `n` bytes of the message were seen so far. */
 static bool admit_from_bus(GateFlow *flow, const Frame *frame, size_t n) {
         uint8_t *buffer = flow->gate->gates->buffer;
-        const bool is_readable = frame->n_bytes <= GATE_MESSAGE_BYTES_MAX &&
-                                 frame->n_header_bytes <= GATE_BUFFER_BYTES;
+        const bool is_readable = frame->n_header_bytes <= GATE_BUFFER_BYTES;
         FrameFields fields;
 
         if (is_readable && n < frame->n_header_bytes)
@@ -103,7 +123,7 @@ static bool admit_from_bus(GateFlow *flow, const Frame *frame, size_t n) {
         if (!is_readable || frame_read_fields(&fields, buffer, n) < 0)
                 return ask(flow, frame, NULL);
         flow->keeps_fds = streq(fields.sender, BUS_ITSELF);
-        if (fields.n_fds > 0 && !flow->keeps_fds)
+        if (frame->n_bytes > GATE_MESSAGE_BYTES_MAX || (fields.n_fds > 0 && !flow->keeps_fds))
                 return ask(flow, frame, &fields);
         flow->n_need = frame->n_bytes;
         if (fields.n_fds == 0 && frame->n_bytes < n)
@@ -138,7 +158,7 @@ bool flow_admit(GateFlow *flow) {
 }
 
 /* Stand-ins are passed on; the real descriptors are never closed here. sd-bus has to get one for each. */
-static bool exchange_fds(GateFlow *flow) {
+static bool exchange_fds(GateFlow *flow, const GateCall *call) {
         const size_t n = flow->n_fds;
         int stand_ins[GATE_FDS_MAX], r = 0;
         size_t n_new = 0;
@@ -157,19 +177,22 @@ static bool exchange_fds(GateFlow *flow) {
         flow_drop_fds(flow);
         while (n_new > 0)
                 fd_close(stand_ins[--n_new]);
-        flow_refuse(flow, "too many descriptors of its user are in use");
+        flow_refuse(flow, call, WHY_IN_USE);
         return false;
 }
 
 bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n) {
-        FrameFields fields;
+        FrameFields fields = {};
+        GateCall call = {};
 
         if (flow->n_fds == 0 || !flow->is_from_peer || flow->keeps_fds)
                 return true;
-        if (frame_read_fields(&fields, data, n) < 0 || fields.n_fds != flow->n_fds) {
+        if (frame_read_fields(&fields, data, n) == 0)
+                call = gate_call_of(&fields);
+        if (fields.n_fds != flow->n_fds) {
                 flow_drop_fds(flow);
-                flow_refuse(flow, "its descriptors are not as many as it says");
+                flow_refuse(flow, &call, WHY_FALSE);
                 return false;
         }
-        return exchange_fds(flow);
+        return exchange_fds(flow, &call);
 }

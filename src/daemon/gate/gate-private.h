@@ -55,6 +55,12 @@ typedef struct GateMessage {
         uint8_t data[];
 } GateMessage;
 
+/* A call that may have to be refused. */
+typedef struct GateCall {
+        uint32_t serial; /* 0: nobody expects a reply */
+        char sender[FRAME_NAME_BYTES];
+} GateCall;
+
 /* One direction. It begins with lines, and messages follow. */
 typedef struct GateFlow {
         Gate *gate;
@@ -71,6 +77,8 @@ typedef struct GateFlow {
         uint64_t n_need;  /* of the message that is being read; 0: no message */
         bool is_alone;    /* nothing followed it, unless it has descriptors */
         uint64_t n_asked; /* of the message that waits for gate_answer() */
+        GateCall asked;   /* likewise */
+        const char *why;  /* it is refused, if it is */
         uint64_t n_skip;  /* of one that is dropped */
         Bytes held;       /* of the message that is being read */
         size_t n_fds;     /* likewise */
@@ -156,6 +164,9 @@ bool flow_admit(GateFlow *flow);
 /* Of a message of the service, whose first `n` bytes are here: sends an error instead if it is a reply that is too
  * long. */
 bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, size_t n);
+/* Answers a call from the message bus that is dropped. */
+GateCall gate_call_of(const FrameFields *fields);
+void gate_refuse_call(Gate *gate, const GateCall *call, const char *text);
 /* The answer to the question that it has asked. */
 void flow_take_answer(GateFlow *flow, const GateAnswer *answer);
 /* The message has arrived: checks that it has as many descriptors as it claims, and replaces them. */

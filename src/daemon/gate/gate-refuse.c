@@ -3,12 +3,15 @@
 /*
  * A reply that is too long is taken from sd-bus and forgotten. An error with its serial numbers goes out instead, or
  * nothing: then the caller of gate_refuse_replies() sees to it that there is another reply later.
+ *
+ * A call that is dropped is answered here, too, as sd-bus never sees it.
  */
 
 #include <endian.h>
 #include <string.h>
 
 #include "gate/gate-private.h"
+#include "shared/names.h"
 
 #define REPLY_BYTES_MAX 1024 /* of the error: names are short, and so is the text */
 
@@ -118,4 +121,31 @@ bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, 
         flow->n_skip = frame->n_bytes;
         flow_send(flow, message.data, message.n);
         return true;
+}
+
+/* sd-bus counts from 1, and never gets here. */
+#define OWN_SERIAL UINT32_MAX
+
+GateCall gate_call_of(const FrameFields *fields) {
+        GateCall call = {};
+
+        if (fields->type == FRAME_METHOD_CALL && !(fields->flags & FRAME_NO_REPLY_EXPECTED)) {
+                call.serial = fields->serial;
+                strcpy(call.sender, fields->sender); /* shorter than FRAME_NAME_BYTES */
+        }
+        return call;
+}
+
+void gate_refuse_call(Gate *gate, const GateCall *call, const char *text) {
+        const FrameFields to = { .serial = OWN_SERIAL,
+                                 .reply_serial = call->serial,
+                                 .destination = call->sender };
+        const GateRefusal refusal = { .error = TRACING_ERROR_PREFIX "LimitExceeded", .text = text };
+        Message message;
+
+        if (call->serial == 0 || !call->sender[0])
+                return;
+        write_error(&message, &to, &refusal);
+        if (message.is_whole)
+                flow_send(&gate->out, message.data, message.n);
 }

@@ -7,6 +7,7 @@
 
 #include "gate/gate.h"
 #include "shared/dbus-frame.h"
+#include "shared/fd.h"
 #include "test.h"
 #include "world.h"
 
@@ -184,10 +185,56 @@ START_TEST(test_what_the_peer_has_not_read_is_known) {
 }
 END_TEST
 
+/* A call of ":1.5" with a body and descriptors. */
+static void
+ck_assert_call_is_refused(GateWorld *world, size_t n_body, unsigned n_fds, const char *limit) {
+        static uint8_t call[GATE_MESSAGE_BYTES_MAX + ROOM];
+        int fds[GATE_FDS_MAX + 1];
+        size_t n = make_message(call, n_body, n_fds, DESTINATION), n_sent;
+        FrameFields fields;
+        const char *text;
+
+        for (unsigned i = 0; i < n_fds; i++)
+                fds[i] = some_file();
+        n_sent = MIN(n, (size_t)ROOM);
+        send_with_fds(world->peer, call, n_sent, fds, n_fds);
+        for (unsigned i = 0; i < n_fds; i++)
+                fd_close(fds[i]);
+        do {
+                const ssize_t n_taken =
+                        send(world->peer, call + n_sent, n - n_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+                n_sent += n_taken > 0 ? (size_t)n_taken : 0;
+                gate_world_run(world);
+        } while (n_sent < n);
+        ck_assert_uint_eq(receive(world->service, received, sizeof(received), NULL, NULL), 0);
+        n = receive(world->peer, received, sizeof(received), NULL, NULL);
+        ck_assert_uint_gt(n, FRAME_HEAD_BYTES);
+        ck_assert_int_eq(frame_read_fields(&fields, received, n), 0);
+        ck_assert_uint_eq(fields.type, FRAME_ERROR);
+        ck_assert_uint_eq(fields.reply_serial, 1);
+        ck_assert_str_eq(fields.destination, DESTINATION);
+        ck_assert_str_eq(fields.error, "org.desktrace.Tracing1.Error.LimitExceeded");
+        ck_assert_int_eq(frame_read_texts(&text, 1, received, n), 0);
+        ck_assert_ptr_nonnull(strstr(text, limit));
+}
+
+START_TEST(test_caller_of_a_dropped_call_is_told_why) {
+        GateWorld world;
+
+        gate_world_begin_bus(&world);
+        ck_assert_call_is_refused(&world, 4, 1, "CLOSER_PENDING_MAX");
+        ck_assert_call_is_refused(&world, 4, GATE_FDS_MAX + 1, "GATE_FDS_MAX");
+        ck_assert_call_is_refused(&world, GATE_MESSAGE_BYTES_MAX, 0, "GATE_MESSAGE_BYTES_MAX");
+        gate_world_end(&world);
+}
+END_TEST
+
 TEST_MAIN("gate-refuse",
           test_an_error_is_sent_for_a_reply_that_is_too_long,
           test_a_long_reply_to_one_call_is_taken_and_nothing_is_sent,
           test_calls_and_signals_are_never_refused,
           test_replies_of_any_length_pass_otherwise,
           test_it_holds_for_what_is_said_from_now_on,
-          test_what_the_peer_has_not_read_is_known)
+          test_what_the_peer_has_not_read_is_known,
+          test_caller_of_a_dropped_call_is_told_why)
