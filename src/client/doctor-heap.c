@@ -2,13 +2,10 @@
 
 #include "client/doctor-heap.h"
 
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "client/doctor-process.h"
 #include "client/heap-program.h"
 #include "client/standalone.h"
 #include "shared/fd.h"
@@ -24,7 +21,8 @@
  */
 
 /* Text that is in a file only if it contains that code. */
-static void look_through(HeapFacts *facts, const void *data, size_t n) {
+static void look_through(void *userdata, const void *data, size_t n) {
+        HeapFacts *facts = userdata;
         static const struct {
                 const char *word;
                 const char *allocator; /* NULL: a sanitizer */
@@ -48,23 +46,6 @@ static void look_through(HeapFacts *facts, const void *data, size_t n) {
         }
 }
 
-static void read_program(HeapFacts *facts, int root) {
-        _cleanup_(fd_closep) int fd = -1;
-        struct stat info;
-        void *data;
-        size_t n;
-
-        fd = openat(root, facts->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
-                return;
-        n = (size_t)MIN((uint64_t)info.st_size, PROCESS_PROGRAM_BYTES_MAX);
-        data = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-                return;
-        look_through(facts, data, n);
-        munmap(data, n);
-}
-
 static bool has_mapped(int root, pid_t pid, const char *library) {
         g_autofree char *path = g_strdup_printf("proc/%d/maps", (int)pid);
         _cleanup_(freep) char *text = NULL;
@@ -84,7 +65,7 @@ HeapFacts *heap_facts_new(int root, const char *program, pid_t pid, const char *
                 facts->library = g_steal_pointer(&library);
         if (facts->library && !flatpak)
                 facts->refusal = heap_program_refusal(program, facts->library);
-        read_program(facts, root);
+        program_file_look(root, facts->program, look_through, facts);
         return facts;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,8 @@
 #define SMALL_FILE_BYTES_MAX 8192
 #define THREADS_MAX          4096
 #define PATH_BYTES_MAX       4096
+#define PIECE_BYTES          ((size_t)1 << 20)
+#define WORD_BYTES_MAX       ((size_t)64)
 #define DELETED              " (deleted)"
 
 /*
@@ -26,31 +27,55 @@ static bool contains(const void *data, size_t n, const char *text) {
 }
 
 /* Text that is in a file only if it contains the code. */
-static void look_through(ProgramFacts *facts, const void *data, size_t n) {
+static void look_through(void *userdata, const void *data, size_t n) {
+        ProgramFacts *facts = userdata;
+
+        facts->is_static = facts->is_readable ? facts->is_static : true;
         facts->is_readable = true;
-        facts->names_library = contains(data, n, "libdesktrace.so.");
-        facts->has_own_library = contains(data, n, "org.desktrace.Tracing1.Producer");
-        facts->has_perfetto = contains(data, n, "PERFETTO_PRODUCER_SOCK_NAME");
-        facts->is_static = !contains(data, n, "/ld-linux") && !contains(data, n, "/ld-musl") &&
-                           !contains(data, n, "/ld.so") && !contains(data, n, "/ld64.so");
+        facts->names_library |= contains(data, n, "libdesktrace.so.");
+        facts->has_own_library |= contains(data, n, "org.desktrace.Tracing1.Producer");
+        facts->has_perfetto |= contains(data, n, "PERFETTO_PRODUCER_SOCK_NAME");
+        facts->is_static &= !contains(data, n, "/ld-linux") && !contains(data, n, "/ld-musl") &&
+                            !contains(data, n, "/ld.so") && !contains(data, n, "/ld64.so");
+}
+
+/* 0: the end, or an error. */
+static size_t read_piece(int fd, uint8_t *data, size_t n, uint64_t at) {
+        ssize_t n_read;
+
+        do
+                n_read = pread(fd, data, n, (off_t)at);
+        while (n_read < 0 && errno == EINTR);
+        return n_read > 0 ? (size_t)n_read : 0;
+}
+
+void program_file_look(int root, const char *path, ProgramLook look, void *userdata) {
+        _cleanup_(fd_closep) int fd = -1;
+        _cleanup_(freep) uint8_t *data = NULL;
+        size_t n_kept = 0, n_read;
+        struct stat info;
+
+        fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+                return;
+        data = malloc(PIECE_BYTES);
+        for (uint64_t at = 0; data && at < PROCESS_PROGRAM_BYTES_MAX; at += n_read) {
+                n_read = read_piece(fd, data + n_kept, PIECE_BYTES - n_kept, at);
+                if (n_read == 0)
+                        return;
+                look(userdata, data, n_kept + n_read);
+                /* A word may begin in this piece and end in the next one. */
+                n_kept += n_read;
+                memmove(data,
+                        data + n_kept - MIN(n_kept, WORD_BYTES_MAX),
+                        MIN(n_kept, WORD_BYTES_MAX));
+                n_kept = MIN(n_kept, WORD_BYTES_MAX);
+        }
 }
 
 void program_facts_read(ProgramFacts *facts, int root, const char *path) {
-        _cleanup_(fd_closep) int fd = -1;
-        struct stat info;
-        void *data;
-        size_t n;
-
         *facts = (ProgramFacts){ 0 };
-        fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
-                return;
-        n = (size_t)MIN((uint64_t)info.st_size, PROCESS_PROGRAM_BYTES_MAX);
-        data = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-                return;
-        look_through(facts, data, n);
-        munmap(data, n);
+        program_file_look(root, path, look_through, facts);
 }
 
 /*

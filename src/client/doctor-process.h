@@ -28,6 +28,11 @@ typedef struct ProgramFacts {
         bool has_perfetto;    /* Perfetto's SDK is a part of it */
 } ProgramFacts;
 
+/* Calls `look` with one piece of a file after the other; each begins with the end of the one before. The file is read
+ * rather than mapped: it may be somebody else's, who can make it shorter meanwhile. */
+typedef void (*ProgramLook)(void *userdata, const void *data, size_t n);
+void program_file_look(int root, const char *path, ProgramLook look, void *userdata);
+
 typedef struct ProcessFacts {
         pid_t pid;
         bool exists;

@@ -223,6 +223,38 @@ START_TEST(test_processes_are_found_by_name_and_by_file) {
 }
 END_TEST
 
+typedef struct Look {
+        unsigned n_pieces, n_words;
+} Look;
+
+/* The owner of the file makes it shorter while it is read. */
+static void look(void *userdata, const void *data, size_t n) {
+        const int fd = openat(tree.fd, "usr/bin/large", O_RDWR | O_CLOEXEC);
+        Look *look = userdata;
+
+        if (look->n_pieces++ == 1)
+                ck_assert_int_eq(ftruncate(fd, 0), 0);
+        close(fd);
+        look->n_words += memmem(data, n, "org.example.word", 16) != NULL;
+}
+
+START_TEST(test_a_file_that_becomes_shorter_meanwhile_is_read_as_far_as_it_is_there) {
+        const size_t n = 3u << 20;
+        char *text = calloc(n + 1, 1);
+        Look seen = {};
+
+        memset(text, '.', n);
+        memcpy(text + (1u << 20) - 8, "org.example.word", 16);
+        tree = tree_new();
+        tree_put(&tree, "usr/bin/large", text);
+        program_file_look(tree.fd, "usr/bin/large", look, &seen);
+        ck_assert_uint_eq(seen.n_pieces, 2);
+        ck_assert_uint_eq(seen.n_words, 1); /* it is in two pieces */
+        tree_free(&tree);
+        free(text);
+}
+END_TEST
+
 TEST_MAIN("doctor process",
           test_a_program_that_is_registered_is_well,
           test_a_process_that_is_gone_is_the_only_finding,
@@ -235,4 +267,5 @@ TEST_MAIN("doctor process",
           test_what_may_not_be_looked_at_is_said,
           test_hostile_names_are_escaped_and_cut,
           test_a_program_that_does_not_run_is_looked_through,
-          test_processes_are_found_by_name_and_by_file)
+          test_processes_are_found_by_name_and_by_file,
+          test_a_file_that_becomes_shorter_meanwhile_is_read_as_far_as_it_is_there)
