@@ -194,8 +194,29 @@ START_TEST(test_that_a_program_is_given_up_is_logged_once) {
 }
 END_TEST
 
+START_TEST(test_calls_that_are_out_at_once_depend_on_whose_bus_it_is) {
+        for (int is_shared = 0; is_shared <= 1; is_shared++) {
+                _cleanup_(sd_bus_close_unrefp) sd_bus *message_bus = NULL;
+                int fds[2];
+
+                start();
+                ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+                ck_assert_int_ge(sd_bus_new(&message_bus), 0);
+                ck_assert_int_ge(sd_bus_set_fd(message_bus, fds[0], fds[0]), 0);
+                ck_assert_int_ge(sd_bus_start(message_bus), 0);
+                ck_assert_int_ge(bus_set_message_bus(w.bus, message_bus, is_shared), 0);
+                ck_assert_uint_eq(w.bus->bus_places.n_max,
+                                  is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX);
+                ck_assert_int_eq(w.bus->bus_places.is_shared, is_shared);
+                close(fds[1]);
+                end();
+        }
+}
+END_TEST
+
 TEST_MAIN("producer-call",
           test_few_calls_wait_for_a_silent_program,
           test_configs_that_wait_for_a_program_have_a_limit_of_their_own,
           test_calls_that_wait_for_all_programs_of_a_user_have_a_limit,
-          test_that_a_program_is_given_up_is_logged_once)
+          test_that_a_program_is_given_up_is_logged_once,
+          test_calls_that_are_out_at_once_depend_on_whose_bus_it_is)

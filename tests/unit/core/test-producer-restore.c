@@ -551,6 +551,29 @@ START_TEST(test_torn_pasts_are_refused) {
 }
 END_TEST
 
+/* With a field at its end that nobody knows. */
+START_TEST(test_past_of_a_producer_is_not_endless) {
+        static const uint8_t unknown[] = { 0xc2, 0x3e, 0x80, 0x80, 0x40 }; /* 1 MiB */
+        ProducerPast past;
+        uint8_t *longer;
+        size_t n;
+
+        start();
+        note_producer(f.producers[0]->producer);
+        n = producer_past.n + sizeof(unknown) + (1u << 20);
+        longer = calloc(n, 1);
+        memcpy(longer, producer_past.data, producer_past.n);
+        memcpy(longer + producer_past.n, unknown, sizeof(unknown));
+        ck_assert_uint_gt(n, PRODUCER_PAST_BYTES_MAX);
+        ck_assert_int_eq(producer_past_read(&past, longer, n), -EBADMSG);
+        free(longer);
+        kill_service(0);
+        former_producer = 0;
+        ck_assert_int_eq(find_session(), 0);
+        finish();
+}
+END_TEST
+
 TEST_MAIN("producer-restore",
           test_what_was_committed_and_finished_is_taken,
           test_program_goes_on_where_it_was,
@@ -566,4 +589,5 @@ TEST_MAIN("producer-restore",
           test_numbers_are_not_given_again,
           test_memory_of_another_size_is_refused,
           test_without_its_session_there_is_nothing_to_go_on_with,
-          test_torn_pasts_are_refused)
+          test_torn_pasts_are_refused,
+          test_past_of_a_producer_is_not_endless)

@@ -177,6 +177,39 @@ START_TEST(test_what_is_kept_of_writers_is_charged_and_given_back) {
 }
 END_TEST
 
+/* Users who take all that they may: what of the limit for all is left for root, and for those with little. */
+static void fill(Quota *quota, QuotaSlot slot, uint64_t max, const char *name) {
+        enum { STEPS = 64 };
+        static Charge taken[STEPS];
+        const uint64_t step = quota_user_max(quota, slot) / 2;
+        char why[QUOTA_WHY_BYTES];
+        Charge root = {}, first = {};
+        size_t n = 0;
+
+        while (n < STEPS && quota_charge(quota, &taken[n], (uid_t)(2000 + n / 2), slot, step) == 0)
+                n++;
+        ck_assert_uint_le(quota->used[slot], max - max / 8 - max / 4);
+        ck_assert_uint_gt(quota->used[slot] + step, max - max / 8 - max / 4);
+        quota_explain(quota, why, (uid_t)(2000 + n / 2), slot, step);
+        ck_assert_msg(strstr(why, name), "%s is not in \"%s\"", name, why);
+        ck_assert_int_eq(quota_charge(quota, &first, 1000, slot, 1), 0);
+        ck_assert_int_eq(quota_charge(quota, &root, 0, slot, max / 8), 0);
+        while (n > 0)
+                charge_deinit(&taken[--n]);
+        charge_deinit(&first);
+        charge_deinit(&root);
+}
+
+START_TEST(test_all_users_together_have_a_limit) {
+        Quota quota;
+
+        quota_init(&quota, RAM);
+        fill(&quota, QUOTA_PRODUCERS, SERVICE_PRODUCERS_MAX, "SERVICE_PRODUCERS_MAX");
+        fill(&quota, QUOTA_CONNECTIONS, SERVICE_CONNECTIONS_MAX, "SERVICE_CONNECTIONS_MAX");
+        quota_deinit(&quota);
+}
+END_TEST
+
 TEST_MAIN("quota",
           test_charges_are_limited_and_given_back,
           test_users_and_resources_do_not_share_limits,
@@ -185,4 +218,5 @@ TEST_MAIN("quota",
           test_shares_fit_into_each_other,
           test_bytes_follow_the_machines_memory,
           test_charge_grows_and_shrinks,
-          test_what_is_kept_of_writers_is_charged_and_given_back)
+          test_what_is_kept_of_writers_is_charged_and_given_back,
+          test_all_users_together_have_a_limit)

@@ -539,6 +539,42 @@ START_TEST(test_checking_changes_nothing) {
 }
 END_TEST
 
+/* KNOWN_SOURCES_MAX: a name beyond is still known, but suggested to nobody. */
+START_TEST(test_suggestions_are_looked_for_among_some_names_only) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeProducer *producer = NULL;
+        FakeConsumer *consumer;
+        char name[64];
+
+        fixture_init(&f);
+        for (unsigned i = 0; i < 1100; i++) {
+                snprintf(name, sizeof(name), "com.example.number%u", i);
+                if (i % PRODUCER_SOURCES_MAX == 0)
+                        producer = fixture_connect_producer(&f, 1000, "many", name);
+                else
+                        fixture_add_source(producer, name, &(SourceOptions){});
+        }
+        fixture_connect_producer(&f, 1000, "last", "org.nobody.knows");
+        assert_refused(&options,
+                       PLAIN "data_sources { config { name: \"com.example.numbr7\" } }",
+                       SESSION_E_NO_SOURCE,
+                       (const char *[3]){ "did you mean \"com.example.number" });
+        ck_assert_int_eq(
+                fixture_try_session(&f,
+                                    &consumer,
+                                    &options,
+                                    PLAIN "data_sources { config { name: \"org.nobody.knws\" } }"),
+                0);
+        ck_assert_int_eq(
+                fixture_try_session(&f,
+                                    &consumer,
+                                    &options,
+                                    PLAIN "data_sources { config { name: \"org.nobody.knows\" } }"),
+                0);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-check",
           test_each_refusal_names_what_is_wrong,
           test_sources_of_other_users_are_no_suggestions,
@@ -554,4 +590,5 @@ TEST_MAIN("session-check",
           test_names_are_unique_among_running_sessions,
           test_sessions_are_limited_by_user,
           test_small_buffers_and_short_periods_are_made_what_is_possible,
-          test_checking_changes_nothing)
+          test_checking_changes_nothing,
+          test_suggestions_are_looked_for_among_some_names_only)
