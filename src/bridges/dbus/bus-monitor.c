@@ -42,6 +42,7 @@ typedef struct Pace {
 
 #define WAKE_NS       (NS_PER_S / MONITOR_WAKES_PER_S)
 #define STORM_WAKE_NS (NS_PER_S / MONITOR_STORM_WAKES_PER_S)
+#define FLOOD_WAKE_NS (NS_PER_S / MONITOR_FLOOD_WAKES_PER_S)
 
 static void pace_wait(Pace *pace, uint64_t cost_ns) {
         const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -71,7 +72,10 @@ static void tell_taker(BusMonitor *monitor) {
 static void wait_between_looks(const BusMonitor *monitor, Pace *pace, uint64_t n_before) {
         const uint64_t n_messages = atomic_load(&monitor->reader.n_messages) - n_before;
 
-        pace_wait(pace, n_messages < MONITOR_STORM_MESSAGES ? WAKE_NS : STORM_WAKE_NS);
+        if (n_messages >= MONITOR_FLOOD_MESSAGES)
+                pace_wait(pace, FLOOD_WAKE_NS);
+        else
+                pace_wait(pace, n_messages < MONITOR_STORM_MESSAGES ? WAKE_NS : STORM_WAKE_NS);
 }
 
 static void read_traffic(BusMonitor *monitor) {

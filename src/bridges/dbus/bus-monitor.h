@@ -10,7 +10,7 @@
  *
  * Waking up costs more than reading a message. When messages would wake the thread more often than
  * MONITOR_WAKES_PER_S for long, it sleeps a little between two looks, which makes times less exact by as much. In a
- * storm, when each look brings several messages nevertheless, it sleeps longer.
+ * storm, when each look brings several messages nevertheless, it sleeps longer, and in a flood longer still.
  *
  * Descriptors that messages carry are never received: the kernel lets go of them when their message is read.
  */
@@ -24,6 +24,8 @@
 #define MONITOR_WAKES_BURST       100 /* wake-ups without a delay, after a quiet time */
 #define MONITOR_STORM_MESSAGES    5   /* this many messages in one look are a storm */
 #define MONITOR_STORM_WAKES_PER_S 200
+#define MONITOR_FLOOD_MESSAGES    30 /* and this many are a flood */
+#define MONITOR_FLOOD_WAKES_PER_S 100
 
 typedef enum MonitorState {
         MONITOR_ASKS,   /* to become one */
