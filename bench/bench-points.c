@@ -19,6 +19,9 @@
 #define HEAD      "[Point x]\nGroup=bench\nLibrary=libpointed-bench.so.1\n"
 #define SWITCH_MS 200.0 /* at most, to switch off */
 
+#define N_TURNS_MAX 100
+#define TURN_US     (100 * 1000)
+
 static const ProbeOps *const ops = &program_points_probe_ops;
 static char folder[] = "/tmp/bench-points-XXXXXX";
 static size_t n_packets;
@@ -73,6 +76,21 @@ static void end(void *probe) {
         ops->free(probe);
 }
 
+/* Programs are looked at for half a second when a recording begins; this one may come later where others use the
+ * processors. */
+static void wait_for_hits(void *probe, void (*run)(void *userdata)) {
+        n_packets = 0;
+        for (unsigned i = 0; i < N_TURNS_MAX && n_packets == 0; i++) {
+                run(NULL);
+                usleep(TURN_US);
+                ops->poll(probe, probe_now_ns());
+        }
+        if (n_packets == 0) {
+                printf("skipped: the function is not probed\n");
+                exit(77);
+        }
+}
+
 static double best_call_ns(void (*run)(void *userdata)) {
         double best = bench_best_ns(run, NULL);
 
@@ -88,6 +106,7 @@ static void measure_hit(const char *what, const char *lines, void (*run)(void *u
         plain = best_call_ns(run);
         put(lines);
         probe = begin();
+        wait_for_hits(probe, run);
         probed = best_call_ns(run);
         end(probe);
         printf("%-44s %8.0f ns\n", what, probed - plain);
