@@ -18,12 +18,19 @@ id=$(readelf -n "$STACKS_WORLD" | sed -n 's/.*Build ID: //p')
 mkdir -p "home/.debug/.build-id/${id:0:2}"
 objcopy --only-keep-debug "$STACKS_WORLD" "home/.debug/.build-id/${id:0:2}/${id:2}.debug"
 
-# record FILE NAME COMMAND...: what runs in programs of this name
+# record FILE NAME COMMAND...: what runs in programs of this name. A machine that hardly lets it run is tried again.
+SAMPLES_MIN=50
 record() {
+        local n try
         echo "buffers { size_kb: 65536 }
                 data_sources { config { name: \"linux.perf\" perf_event_config { timebase { frequency: 997 }
                 callstack_sampling { scope { target_cmdline: \"$2\" } } } } }" >"$1.pbtxt"
-        recorded "$1" -c "$1.pbtxt" -- "${@:3}"
+        for try in 1 2 3; do
+                recorded "$1" -c "$1.pbtxt" -- "${@:3}" || return
+                n=$(reads query --csv --no-legend "$1" 'SELECT count(*) FROM perf_sample' 2>/dev/null)
+                [ "${n:-0}" -ge "$SAMPLES_MIN" ] && return
+                echo "only ${n:-no} samples in recording $try"
+        done
 }
 
 # Each sample's functions, innermost first. Where a machine is so busy that a file was not read in time, nothing is to
