@@ -121,6 +121,31 @@ START_TEST(test_threads_and_signal_handlers_share_it) {
 }
 END_TEST
 
+/* In place of a signal handler that interrupts its thread in the pool, where that asks the kernel for a block. */
+static bool is_interrupted;
+static unsigned n_interruptions;
+
+void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
+        if (is_interrupted) {
+                n_interruptions++;
+                ck_assert_ptr_null(pool_take(100));
+        }
+        return __real_mmap64(at, n, prot, flags, fd, offset);
+}
+
+START_TEST(test_a_handler_that_interrupts_its_thread_in_the_pool_gets_nothing) {
+        is_interrupted = true;
+        for (unsigned i = 0; i < 1000 && n_interruptions == 0; i++)
+                ck_assert_ptr_nonnull(pool_take(10000));
+        is_interrupted = false;
+        ck_assert_uint_eq(n_interruptions, 1);
+        ck_assert_ptr_nonnull(pool_take(100));
+}
+END_TEST
+
 static atomic_bool is_over;
 
 static void *run_on(void *userdata) {
@@ -159,4 +184,5 @@ TEST_MAIN("pool",
           test_a_large_piece_is_given_back_to_the_kernel,
           test_too_much_is_refused_and_errno_stays,
           test_threads_and_signal_handlers_share_it,
+          test_a_handler_that_interrupts_its_thread_in_the_pool_gets_nothing,
           test_a_forked_child_does_not_wait_for_its_parents_threads)
