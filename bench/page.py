@@ -67,18 +67,19 @@ def move(window, zoom):
 
 
 def cpu_of(pid):
-    """Seconds of a process and its descendants."""
-    total = 0.0
+    """Seconds of a process and its descendants, by process."""
+    found = {}
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
-        total = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        found[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-                total += sum(cpu_of(child) for child in file.read().split())
+                for child in file.read().split():
+                    found.update(cpu_of(child))
     except OSError:
         pass  # it has just ended
-    return total
+    return found
 
 
 def open_page(window, page):
@@ -88,7 +89,9 @@ def open_page(window, page):
     window.open("file://" + os.path.realpath(page))
     while not window.run("return !!window.desktrace"):
         time.sleep(0.01)
-    return time.monotonic() - begin, cpu_of(window.process.pid) - cpu
+    # A process that has ended, as that of the page before, has no part in it.
+    used = sum(now - cpu.get(pid, 0) for pid, now in cpu_of(window.process.pid).items())
+    return time.monotonic() - begin, used
 
 
 def main(page):
