@@ -33,4 +33,24 @@ fails "and is no process that cannot end" '^$' has_ended
 ok "who comes then is answered" answers
 kill -KILL "$attacker"
 ok "it leaves when the descriptor is closed" eventually has_ended
+
+# A process that was killed, or has crashed, keeps its connection to the bus for as long as the descriptor hangs.
+service "${service_as[@]}" "$DESKTRACED" --system
+: >"$tmp/attacker"
+ATTACKER_UID=$(id -u $bob) unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
+        bus "$tmp/system.sock" 1 "$bus_daemon" leave >"$tmp/attacker" 2>>"$tmp/log" &
+attacker=$!
+pids+=("$attacker")
+ok "a descriptor that cannot be closed is passed again" eventually grep -q attacked "$tmp/attacker"
+sleep 1
+kill -KILL "$daemon"
+ok "a process that is killed then dies, but does not end" eventually grep -q '^State:.Z' "/proc/$daemon/status"
+ok "it still has its name" has_owner --system $BUS
+started "${service_as[@]}" "$DESKTRACED" --system --idle-timeout=infinity
+next=$started
+ok "the next process takes the name away" eventually grep -q 'its bus name is taken away' "$tmp/log"
+ok "and answers" answers
+fails "a second one beside it does not" 'cannot own the bus name' "${service_as[@]}" timeout 20 "$DESKTRACED" --system
+ok "the first one goes on" kill -0 "$next"
+kill -KILL "$attacker"
 finish

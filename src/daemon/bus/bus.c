@@ -6,7 +6,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 
 #include "bus/bus-manager.h"
 #include "bus/bus.h"
@@ -30,7 +32,11 @@
 #include "bus/session/bus-session-owner.h"
 #include "bus/session/bus-session-signals.h"
 #include "bus/session/bus-session-work.h"
+#include "shared/fd.h"
+#include "shared/log.h"
 #include "shared/names.h"
+
+#define PROCESS_STAT_BYTES_MAX 4096
 
 static const BusInterface bus_interfaces[_BUS_KIND_N] = {
         [BUS_MANAGER] = { TRACING_PATH, TRACING_MANAGER_INTERFACE, bus_manager_vtable },
@@ -283,8 +289,42 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
         return r < 0 ? r : sd_bus_attach_event(message_bus, bus->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
+/* Whether its main thread has ended: "PID (NAME) STATE …". */
+static bool process_is_dead(pid_t pid) {
+        _cleanup_(freep) char *text = NULL;
+        const char *end;
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        if (fd_read_file(&text, NULL, AT_FDCWD, path, PROCESS_STAT_BYTES_MAX) < 0)
+                return false;
+        end = strrchr(text, ')');
+        return end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+}
+
+static bool owner_is_dead(sd_bus *message_bus) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *owner = NULL;
+        pid_t pid;
+
+        return sd_bus_get_name_creds(message_bus, TRACING_BUS_NAME, SD_BUS_CREDS_PID, &owner) >=
+                       0 &&
+               sd_bus_creds_get_pid(owner, &pid) >= 0 && process_is_dead(pid);
+}
+
+/* The kernel keeps all descriptors of a process of which a thread hangs in the file system of a user, even if it was
+ * killed or has crashed. So it stays on the bus, and has the name until somebody takes it away. */
 int bus_request_name(Bus *bus) {
-        return bus->message_bus ? sd_bus_request_name(bus->message_bus, TRACING_BUS_NAME, 0) : 0;
+        int r;
+
+        if (!bus->message_bus)
+                return 0;
+        r = sd_bus_request_name(bus->message_bus, TRACING_BUS_NAME, SD_BUS_NAME_ALLOW_REPLACEMENT);
+        if (r != -EEXIST || !owner_is_dead(bus->message_bus))
+                return r;
+        log_warning("the process before this one cannot end: its bus name is taken away");
+        return sd_bus_request_name(bus->message_bus,
+                                   TRACING_BUS_NAME,
+                                   SD_BUS_NAME_ALLOW_REPLACEMENT | SD_BUS_NAME_REPLACE_EXISTING);
 }
 
 int bus_release_name(Bus *bus) {
