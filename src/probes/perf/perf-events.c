@@ -18,6 +18,7 @@
 #define CPU_LIST_BYTES (64u << 10)
 #define RING_DEFAULT   (512u << 10) /* without stacks */
 #define RING_MIN       (256u << 10)
+#define RING_NS_MIN    (120 * PROBE_NS_PER_MS)
 #define NS_PER_S       UINT64_C(1000000000)
 
 int perf_event_open(struct perf_event_attr *attr, pid_t tid, int cpu) {
@@ -141,8 +142,8 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
         return attr;
 }
 
-/* Each sample takes the room of a whole stack in the ring, however small its stack is. The ring has room for six
- * periods of reading, as the reader may be late on a busy machine. */
+/* Each sample takes the room of a whole stack in the ring, however small its stack is. The ring has room for three
+ * periods of reading, as the reader may be late on a busy machine. The kernel takes its time to make a larger one. */
 static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_cpus) {
         size_t n = RING_DEFAULT;
         uint64_t wanted;
@@ -152,7 +153,8 @@ static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_
         if (has_stack) {
                 const uint64_t frequency = settings->is_frequency ? settings->interval : 1000;
 
-                wanted = 6 * frequency * settings->period_ns / NS_PER_S * PERF_RECORD_BYTES_MAX;
+                wanted = MAX(3 * settings->period_ns, RING_NS_MIN);
+                wanted = frequency * wanted / NS_PER_S * PERF_RECORD_BYTES_MAX;
                 for (n = RING_MIN; n < wanted && n < PERF_RING_BYTES_MAX; n *= 2)
                         ;
         }
@@ -161,14 +163,14 @@ static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_
         return n;
 }
 
-/* Rings that are smaller than wanted are read more often: three quarters of a ring are for the time in which we are not
- * let run. */
+/* Rings that are smaller than wanted are read more often: two thirds of a ring are for the time in which we are not let
+ * run. */
 static void fit_period(PerfSettings *settings, size_t n_ring_bytes) {
         uint64_t period_ns;
 
         if (settings->has_period || !settings->is_frequency)
                 return;
-        period_ns = n_ring_bytes / PERF_RECORD_BYTES_MAX * NS_PER_S / settings->interval / 4;
+        period_ns = n_ring_bytes / PERF_RECORD_BYTES_MAX * NS_PER_S / settings->interval / 3;
         period_ns = MAX(period_ns, PERF_SHORT_PERIOD_MS * PROBE_NS_PER_MS);
         settings->period_ns = MIN(settings->period_ns, period_ns);
 }

@@ -21,7 +21,7 @@
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
 #define PERF_SHORT_PERIOD_MS    20u          /* of reading, if the config says none */
-#define PERF_LONG_PERIOD_MS     60u
+#define PERF_LONG_PERIOD_MS     40u
 #define PERF_READ_PERIOD_MIN_MS 5u
 #define PERF_READ_PERIOD_MAX_MS 1000u
 
