@@ -289,17 +289,23 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
         return r < 0 ? r : sd_bus_attach_event(message_bus, bus->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-/* Whether its main thread has ended: "PID (NAME) STATE …". */
+/* The kernel's flag of a thread that a signal has killed. While a core is dumped it is no zombie yet, and waits for the
+ * thread that hangs. */
+#define PF_SIGNALED 0x400u
+
+/* Whether its main thread has ended, or will: proc(5), "/proc/pid/stat". */
 static bool process_is_dead(pid_t pid) {
         _cleanup_(freep) char *text = NULL;
         const char *end;
-        char path[64];
+        unsigned flags;
+        char path[64], state;
 
         snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
         if (fd_read_file(&text, NULL, AT_FDCWD, path, PROCESS_STAT_BYTES_MAX) < 0)
                 return false;
         end = strrchr(text, ')');
-        return end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+        return end && sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 &&
+               (state == 'Z' || state == 'X' || (flags & PF_SIGNALED));
 }
 
 static bool owner_is_dead(sd_bus *message_bus) {
