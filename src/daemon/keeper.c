@@ -340,8 +340,10 @@ static int keeper_publish(Keeper *keeper,
         r = keeper_open_output(keeper, owned, &options, *config, found);
         if (r != 0)
                 return r;
-        if (options.has_output)
+        if (options.has_output) {
                 former->n_packets_out = session_stream_n_packets(&owned->stream);
+                former->said = session_stream_said(&owned->stream);
+        }
         r = owned_session_restore(owned, keeper->bus->service, *config, &options, former, &error);
         if (r != 0)
                 return r;

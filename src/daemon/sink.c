@@ -62,7 +62,7 @@ struct SinkWorker {
         uint64_t n_written;
         unsigned n_references;
         uint64_t n_pushed, n_put; /* batches, ever */
-        uint64_t n_packets;       /* that were read for them */
+        uint64_t n_packets, said; /* that were read for them, and what they say */
         uint64_t n_lost;          /* of the process before */
         Outbox outbox;            /* for one that is kept */
         int kept_fd;              /* the file once more, for the store; or -1 */
@@ -345,6 +345,7 @@ static void sink_find_batches(SinkWorker *worker) {
                 worker->n_bytes += worker->batches[i].bytes.n;
         }
         worker->n_packets = outbox_n_packets(&worker->outbox);
+        worker->said = outbox_said(&worker->outbox);
         worker->has_end = outbox_has_end(&worker->outbox);
         worker->n_written = outbox_written(&worker->outbox, &worker->is_full);
 }
@@ -543,7 +544,8 @@ static void sink_push_kept(SinkWorker *worker, Bytes *bytes, bool is_end) {
                     &(OutboxBatch){ .data = bytes->data,
                                     .n_bytes = bytes->n,
                                     .is_end = is_end,
-                                    .n_packets = worker->n_packets });
+                                    .n_packets = worker->n_packets,
+                                    .said = worker->said });
 }
 
 static int sink_push(Output *output, Bytes *bytes, bool is_end) {
@@ -628,11 +630,13 @@ SINK_GETTER(int, sink_error, error)
 SINK_GETTER(uint64_t, sink_n_written, n_written)
 SINK_GETTER(bool, sink_has_end, has_end)
 SINK_GETTER(uint64_t, sink_n_packets, n_packets)
+SINK_GETTER(uint64_t, sink_said, said)
 SINK_GETTER(uint64_t, sink_n_lost, n_lost)
 
-static void sink_note_packets(Output *output, uint64_t n_packets) {
+static void sink_note_read(Output *output, uint64_t n_packets, uint64_t said) {
         pthread_mutex_lock(&output->worker->lock);
         output->worker->n_packets = n_packets;
+        output->worker->said = said;
         pthread_mutex_unlock(&output->worker->lock);
 }
 
@@ -656,8 +660,9 @@ const OutputOps sink_output_ops = {
         .room = sink_room,
         .borrow = sink_borrow,
         .push = sink_push,
-        .note_packets = sink_note_packets,
+        .note_read = sink_note_read,
         .n_packets = sink_n_packets,
+        .said = sink_said,
         .files = sink_files,
         .has_end = sink_has_end,
         .n_lost = sink_n_lost,

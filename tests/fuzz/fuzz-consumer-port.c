@@ -95,7 +95,7 @@ static int fake_push(Output *output, Bytes *bytes, bool is_end) {
         return fuzz_take(&world.input) == 1 ? -ENOSPC : 0;
 }
 
-static void fake_note_packets(Output *output, uint64_t n_packets) {
+static void fake_note_read(Output *output, uint64_t n_packets, uint64_t said) {
         FUZZ_CHECK(n_packets >= output->n_packets);
         output->n_packets = n_packets;
 }
@@ -137,7 +137,7 @@ static const OutputOps output_ops = {
         .room = fake_room,
         .borrow = fake_borrow,
         .push = fake_push,
-        .note_packets = fake_note_packets,
+        .note_read = fake_note_read,
         .copy = fake_copy,
         .is_full = fake_is_full,
         .finish = fake_finish,

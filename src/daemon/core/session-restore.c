@@ -189,6 +189,7 @@ int session_restore(Session **ret,
         memcpy(session->uuid, former->uuid, sizeof(session->uuid));
         session_register_as(session, former->id);
         session->config = config;
+        session_take_said(session, former->said);
         r = session_retire_producers(session, former);
         if (r == 0)
                 r = session_take_sequences(session, &past);

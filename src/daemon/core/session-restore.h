@@ -22,6 +22,7 @@ typedef struct SessionFormer {
         size_t n_buffers; /* as many as the config has */
         uint64_t
                 n_packets_out; /* that have come out of the buffers to where they are written; of one with an output */
+        uint64_t said;    /* session_said() of what has come there */
         const void *past; /* as session_put_past() has written it; empty: it was recording */
         size_t n_past;
         const uint64_t *producers; /* that are to be restored: see producer-restore.h */

@@ -10,7 +10,7 @@
 #include "shared/macro.h"
 
 #define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* "DO" and the rest */
-#define OUTBOX_LAYOUT 1
+#define OUTBOX_LAYOUT 2
 #define NO_CELL       UINT32_MAX
 #define IS_FULL       (UINT64_C(1) << 63)
 #define MOVED_BITS    40 /* of a batch, with its number above */
@@ -21,6 +21,7 @@ typedef struct OutboxEntry {
         uint32_t is_end;
         uint32_t has_end; /* this one, or one before */
         uint64_t n_packets;
+        uint64_t said;
 } OutboxEntry;
 
 struct OutboxHead {
@@ -153,6 +154,7 @@ void outbox_push(Outbox *box, const OutboxBatch *batch) {
                 .is_end = batch->is_end,
                 .has_end = batch->is_end || outbox_has_end(box),
                 .n_packets = batch->n_packets,
+                .said = batch->said,
         };
         if (outbox_has(box, batch->data)) {
                 entry->cell = (uint32_t)((size_t)(batch->data - cells_of(box)) / OUTBOX_CELL_BYTES);
@@ -216,6 +218,10 @@ uint64_t outbox_n_packets(const Outbox *box) {
         return box->head->n_pushed > 0 ? entry_of(box, box->head->n_pushed - 1)->n_packets : 0;
 }
 
+uint64_t outbox_said(const Outbox *box) {
+        return box->head->n_pushed > 0 ? entry_of(box, box->head->n_pushed - 1)->said : 0;
+}
+
 size_t outbox_n_batches(const Outbox *box) {
         return (size_t)(box->head->n_pushed - box->head->n_put);
 }
@@ -231,6 +237,7 @@ OutboxBatch outbox_batch(const Outbox *box, size_t i) {
                 .n_bytes = entry->n_bytes,
                 .is_end = entry->is_end,
                 .n_packets = entry->n_packets,
+                .said = entry->said,
                 .n_packets_before = number > 0 ? entry_of(box, number - 1)->n_packets : 0,
         };
 }

@@ -37,6 +37,7 @@ typedef struct OutboxBatch {
         size_t n_bytes;
         bool is_end;
         uint64_t n_packets;        /* that had been read when it was pushed */
+        uint64_t said;             /* what had been said then: a number of the session's */
         uint64_t n_packets_before; /* likewise, of the one before it */
 } OutboxBatch;
 
@@ -72,6 +73,8 @@ uint64_t outbox_written(const Outbox *box, bool *ret_is_full);
 /* Whether a batch was pushed that is_end; how many packets had been read for all that were pushed. */
 bool outbox_has_end(const Outbox *box);
 uint64_t outbox_n_packets(const Outbox *box);
+/* Of the last batch that was pushed. */
+uint64_t outbox_said(const Outbox *box);
 
 /* The batches that were pushed and not put, in their order. */
 size_t outbox_n_batches(const Outbox *box);

@@ -61,9 +61,11 @@ typedef struct OutputOps {
          * what max_bytes keeps back for it. */
         int (*push)(Output *output, Bytes *bytes, bool is_end);
 
-        /* How many packets have been read for all that is pushed, with the next batch. */
-        void (*note_packets)(Output *output, uint64_t n_packets);
+        /* How many packets have been read for all that is pushed, with the next batch, and what that has said, as a
+         * number for the session. */
+        void (*note_read)(Output *output, uint64_t n_packets, uint64_t said);
         uint64_t (*n_packets)(Output *output); /* as noted last, if only by the process before */
+        uint64_t (*said)(Output *output);      /* likewise */
 
         /* What another process needs to go on with it, once it is known that neither can make anybody wait who closes
          * it; false: not yet, or never. *ret_fd is for the caller to close, *ret_outbox is not. */

@@ -131,6 +131,10 @@ uint64_t session_stream_n_packets(const SessionStream *output) {
         return ops->n_packets(output->output) - ops->n_lost(output->output);
 }
 
+uint64_t session_stream_said(const SessionStream *output) {
+        return output->pump->ops->said(output->output);
+}
+
 int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why) {
         const OutputOptions options =
                 output_options(output, user, session_config(output->session)->pb);
@@ -187,7 +191,7 @@ static int output_move_batch(SessionStream *output, size_t room) {
         n_packets = session_n_packets_read(output->session);
         if (bytes.n == 0 && n_packets == n_before)
                 return 0;
-        ops->note_packets(output->output, n_packets);
+        ops->note_read(output->output, n_packets, session_said(output->session));
         return ops->push(output->output, &bytes, output->is_full);
 }
 

@@ -85,6 +85,8 @@ int session_stream_open_kept(SessionStream *output,
 void session_stream_go_on(SessionStream *output);
 /* How many packets had been read for what is written, or is there to be written. */
 uint64_t session_stream_n_packets(const SessionStream *output);
+/* The session_said() of what was pushed to it. */
+uint64_t session_stream_said(const SessionStream *output);
 
 /* For what the session holds now: of one that has no output of its own. */
 int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why);

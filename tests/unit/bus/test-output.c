@@ -125,7 +125,7 @@ static void fake_give_up(Output *output, int error) {
         output->given_up = output->error = error;
 }
 
-static void fake_note_packets(Output *output, uint64_t n_packets) {
+static void fake_note_read(Output *output, uint64_t n_packets, uint64_t said) {
         ck_assert_uint_ge(n_packets, output->n_packets);
         output->n_packets = n_packets;
 }
@@ -140,7 +140,7 @@ static const OutputOps fake_ops = {
         .room = fake_room,
         .borrow = fake_borrow,
         .push = fake_push,
-        .note_packets = fake_note_packets,
+        .note_read = fake_note_read,
         .is_full = fake_is_full,
         .finish = fake_finish,
         .is_done = fake_is_done,

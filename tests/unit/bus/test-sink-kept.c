@@ -45,7 +45,7 @@ static void push(Output *output, uint8_t number) {
         fill(packet, number);
         ops->borrow(output, &bytes);
         ck_assert_int_eq(bytes_append(&bytes, packet, sizeof(packet)), 0);
-        ops->note_packets(output, number);
+        ops->note_read(output, number, 100 + number);
         ck_assert_int_eq(ops->push(output, &bytes, false), 0);
 }
 
@@ -81,7 +81,10 @@ static int left_outbox(uint8_t n_pushed, uint8_t n_put) {
 
                 fill(cell, i);
                 outbox_push(&box,
-                            &(OutboxBatch){ .data = cell, .n_bytes = BATCH_BYTES, .n_packets = i });
+                            &(OutboxBatch){ .data = cell,
+                                            .n_bytes = BATCH_BYTES,
+                                            .n_packets = i,
+                                            .said = 100 + i });
         }
         for (uint8_t i = 1; i <= n_put; i++)
                 outbox_put(&box, i * BATCH_BYTES, false);
@@ -122,6 +125,7 @@ START_TEST(test_what_was_pushed_is_written_by_the_next_process) {
         f.output = open_output(f.event, again(f.file), &f.outbox);
         ck_assert_int_eq(f.outbox, -1);
         ck_assert_uint_eq(ops->n_packets(f.output), 5);
+        ck_assert_uint_eq(ops->said(f.output), 105);
         push(f.output, 6);
         wait_until_done(f.event, f.output);
         check_file(f.file, 6);

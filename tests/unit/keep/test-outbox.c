@@ -24,6 +24,7 @@ static void push(Outbox *box, const char *text, uint64_t n_packets, bool is_end)
                     &(OutboxBatch){ .data = cell,
                                     .n_bytes = strlen(text),
                                     .n_packets = n_packets,
+                                    .said = 10 * n_packets,
                                     .is_end = is_end });
 }
 
@@ -54,6 +55,8 @@ START_TEST(test_next_process_finds_what_was_not_put) {
         ck_assert_uint_eq(outbox_began_at(&found), 7);
         ck_assert_uint_eq(outbox_written(&found, NULL), 300);
         ck_assert_uint_eq(outbox_n_packets(&found), 4);
+        ck_assert_uint_eq(outbox_said(&found), 40);
+        ck_assert_uint_eq(outbox_batch(&found, 0).said, 30);
         ck_assert(outbox_has_end(&found));
         outbox_deinit(&found);
         outbox_deinit(&box);

@@ -520,6 +520,16 @@ session_take_sequence(Session *session, const SequenceIds *before, const ChunkOr
                 &session->reader.sequences, writer->producer_id, writer->writer_id, sequence);
 }
 
+void session_take_said(Session *session, uint64_t said) {
+        SessionReader *reader = &session->reader;
+        const uint32_t n_sequences = MIN((uint32_t)(said >> 32), PAST_SEQUENCES_MAX);
+        const size_t n_notes = (uint32_t)said >> 1;
+
+        reader->sequences.n_before = MAX(reader->sequences.n_before, n_sequences);
+        reader->n_notes_said = MIN(MAX(reader->n_notes_said, n_notes), session->n_notes);
+        reader->said_preamble |= said & 1;
+}
+
 int session_take_sequences(Session *session, const SessionPast *past) {
         SequenceIds before = {}, *ids = &session->reader.sequences;
         int r;

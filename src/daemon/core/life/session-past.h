@@ -35,6 +35,8 @@ int session_put_past(const Session *session, Bytes *out);
 /* Reads it into a session that has its config, but no past yet. No bytes mean that it was recording. 0, -EBADMSG, after
  * which the session has what was read so far, or -ENOMEM. */
 int session_take_past(Session *session, SessionPast *ret, const void *data, size_t n_bytes);
+/* And what the output has, which may be ahead of that: session_said() as of the last bytes that came there. */
+void session_take_said(Session *session, uint64_t said);
 /* Called once the session has its buffers, and producers have their final numbers: writers with packets in there keep
  * their sequences. 0, -EBADMSG or -ENOMEM. */
 int session_take_sequences(Session *session, const SessionPast *past);

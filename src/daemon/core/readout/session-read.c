@@ -401,3 +401,11 @@ uint64_t session_n_packets_read(const Session *session) {
                 n += trace_buffer_stats(session->buffers[i].buffer)->packets_read;
         return n;
 }
+
+/* Sequences are said by being used: a number stands for one writer only. */
+uint64_t session_said(const Session *session) {
+        const SessionReader *reader = &session->reader;
+
+        return (uint64_t)(reader->sequences.n_before + reader->sequences.n) << 32 |
+               (uint64_t)reader->n_notes_said << 1 | reader->said_preamble;
+}

@@ -15,3 +15,5 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
 
 /* How many packets of producers were read so far, by this process and those before. */
 uint64_t session_n_packets_read(const Session *session);
+/* What was said so far that is said only once: a number for session_take_said() (core/life/session-past.h). */
+uint64_t session_said(const Session *session);
