@@ -495,6 +495,15 @@ static void host_run_queue(Host *host) {
         }
 }
 
+/* From then on the library's thread carries out its requests itself. So no other may be left, or be under way: one of
+ * them could be about an instance that a later one frees. */
+static bool host_close(Host *host) {
+        pthread_mutex_lock(&host->lock);
+        host->closing = list_is_empty(&host->requests);
+        pthread_mutex_unlock(&host->lock);
+        return host->closing;
+}
+
 static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         uint64_t n;
 
@@ -664,10 +673,8 @@ Host *host_free(Host *host) {
                 if (instance->writer)
                         dt_writer_flush(instance->writer);
         }
-        pthread_mutex_lock(&host->lock);
-        host->closing = true;
-        pthread_mutex_unlock(&host->lock);
-        host_run_queue(host);
+        while (!host_close(host))
+                host_run_queue(host);
         for (size_t i = 0; host->sources && i < host->program.n_probes; i++) {
                 dt_source_unregister(host->sources[i].dt);
                 free(host->sources[i].unavailable);
