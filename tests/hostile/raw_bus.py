@@ -116,6 +116,15 @@ class Peer:
         data = call("Nothing", destination=destination, signature="h", body=struct.pack("<I", 0), n_fds=1)
         self.socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
 
+    def read_error(self):
+        """Until a call is refused; on a bus, signals may come before that."""
+        seen = b""
+        while b".Error." not in seen:
+            data = self.socket.recv(4096)
+            if not data:
+                return
+            seen += data
+
 
 def send_until_stalled(peers, chunks):
     """To all of them at once, what chunks() gives, until nothing is taken for a while."""

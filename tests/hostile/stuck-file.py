@@ -102,7 +102,7 @@ def attack(where, transport, address, n, leaves):
             break  # enough hang that its user is refused
     if leaves:
         for peer in peers:
-            peer.socket.recv(4096)
+            peer.read_error()
             peer.socket.close()
     print("attacked", flush=True)
     time.sleep(600)
