@@ -15,13 +15,19 @@ unshare -m true 2>/dev/null || skip_all "may not mount"
 has_ended() { [ ! -e "/proc/$daemon" ] || grep -q '^State:.Z' "/proc/$daemon/status"; }
 has_given_up() { grep -q 'does not answer' "$tmp/log" || has_ended; }
 
+# attack: passes a descriptor that cannot be closed, and leaves; its pid is in $attacker
+attack() {
+        : >"$tmp/attacker"
+        ATTACKER_UID=$(id -u $bob) unshare -m --propagation private /usr/bin/python3 -B \
+                "$(dirname "$0")/stuck-file.py" bus "$tmp/system.sock" 1 "$bus_daemon" leave \
+                >"$tmp/attacker" 2>>"$tmp/log" &
+        attacker=$!
+        pids+=("$attacker")
+}
+
 two_users --idle-timeout=5s
 innocent_records
-: >"$tmp/attacker"
-ATTACKER_UID=$(id -u $bob) unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
-        bus "$tmp/system.sock" 1 "$bus_daemon" leave >"$tmp/attacker" 2>>"$tmp/log" &
-attacker=$!
-pids+=("$attacker")
+attack
 ok "a descriptor that cannot be closed is passed, and its sender leaves" eventually grep -q attacked "$tmp/attacker"
 innocent_is_unharmed "a stuck file"
 
@@ -36,11 +42,7 @@ ok "it leaves when the descriptor is closed" eventually has_ended
 
 # A process that was killed, or has crashed, keeps its connection to the bus for as long as the descriptor hangs.
 service "${service_as[@]}" "$DESKTRACED" --system
-: >"$tmp/attacker"
-ATTACKER_UID=$(id -u $bob) unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
-        bus "$tmp/system.sock" 1 "$bus_daemon" leave >"$tmp/attacker" 2>>"$tmp/log" &
-attacker=$!
-pids+=("$attacker")
+attack
 ok "a descriptor that cannot be closed is passed again" eventually grep -q attacked "$tmp/attacker"
 sleep 1
 kill -KILL "$daemon"

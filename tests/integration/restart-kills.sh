@@ -6,8 +6,8 @@
 # twice, and everything in its order. $KILLS: how often; more than a few tens are for scripts/kill-service.
 # The checks call functions by name.
 # shellcheck disable=SC2317
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
+# shellcheck source=tests/integration/restart-lib.sh
+. "$(dirname "$0")/restart-lib.sh"
 
 KILLS=${KILLS:-12}
 PROGRAMS=4
@@ -18,18 +18,7 @@ is_in_order() { restart_check --gaps "$1" "${programs[@]}"; }
 # What comes from the SDK, and from the probes.
 slices_have_order() { restart_check --field=11 "$1"; }
 figures_have_order() { restart_check --field=7 "$1"; }
-service_pid() { cat "$tmp/manager/pid"; }
-n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
-is_ready() { [ "$(n_ready)" -ge "$1" ]; }
-is_stored() { [ "$(grep -c -- "-$1\$" "$tmp/manager/stored")" -ge "$2" ]; }
-
-# ends SIGNAL: the service gets it, and the next one is there
-ends() {
-        local n
-        n=$(n_ready)
-        kill "-$1" "$(service_pid)"
-        eventually is_ready $((n + 1))
-}
+n_are_stored() { [ "$(grep -c -- "-$1\$" "$tmp/manager/stored")" -ge "$2" ]; }
 
 # pause: at most a quarter of a second, from the nanoseconds of the clock: each run has other moments
 pause() { sleep "0.$(printf %03d $(($(date +%-N) / 1000 % 250)))"; }
@@ -61,12 +50,7 @@ recording() {
         pids+=("$!")
 }
 
-outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX) || skip_all 'there is no /dev/shm'
-trap 'rm -rf "$outputs"; cleanup' EXIT
-[ "$(stat -fc %T "$outputs")" = tmpfs ] || skip_all '/dev/shm is no tmpfs'
-
 session_bus
-mkdir "$tmp/manager"
 producers=$tmp/producer.sock consumers=$tmp/consumer.sock
 service "$SERVICE_MANAGER" --listen="perfetto-producer:$producers" --listen="perfetto-consumer:$consumers" \
         "$tmp/manager" "$DESKTRACED" --user
@@ -89,7 +73,7 @@ consume() { timeout 30 /usr/bin/python3 -B "$(dirname "$0")/perfetto_consumer.py
 : >"$outputs/left.pftrace"
 ok 'one is left by a client of Perfetto' \
         test "$(consume leave-into org.example.count1 left 3600000 3>"$outputs/left.pftrace")" = left
-ok 'recordings are kept' eventually is_stored c0 4
+ok 'recordings are kept' eventually n_are_stored c0 4
 ok "the service is killed $KILLS times, and is there again each time" kill_again "$KILLS"
 "$DESKTRACE" snapshot --user -q -f -o ring.pftrace ring
 ok 'a ring has what each program has counted, once and in its order' is_in_order ring.pftrace

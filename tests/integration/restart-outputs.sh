@@ -5,23 +5,8 @@
 # ended: nothing is in a file twice, nothing is torn, and the command that records stays. Nobody needs to be told.
 # The checks call functions by name.
 # shellcheck disable=SC2317
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-check() { "$TRACE_CHECK" "$@"; }
-service_pid() { cat "$tmp/manager/pid"; }
-n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
-is_ready() { [ "$(n_ready)" -ge "$1" ]; }
-is_stored() { grep -qE -- "$1" "$tmp/manager/stored"; }
-not() { ! "$@"; }
-
-# ends SIGNAL [PID]: the service gets it, and the next one is there
-ends() {
-        local n
-        n=$(n_ready)
-        kill "-$1" "$(service_pid)"
-        eventually is_ready $((n + 1))
-}
+# shellcheck source=tests/integration/restart-lib.sh
+. "$(dirname "$0")/restart-lib.sh"
 
 # config FILE TEXT...: of the producer that counts, streaming ten times a second
 config() {
@@ -43,14 +28,6 @@ recording() {
 }
 has_outputs() { [ "$(grep -c -- '-o0' "$tmp/manager/stored")" -ge "$1" ]; }
 
-# grows FILE: it is written on
-grows() {
-        local before
-        before=$(stat -c %s "$1")
-        eventually is_larger "$1" "$before"
-}
-is_larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
-
 # stop_client: Ctrl-C; how it has ended is in $status
 stop_client() {
         status=0
@@ -71,14 +48,8 @@ n_looks() { tail -n "+$1" top.lines | grep -q '"slices":\['; }
 
 WHOLE='torn == 0 and increasing and n_texts > 100'
 
-# What lies on top of another file system is not kept, so not on the root of a container.
-outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX) || skip_all 'there is no /dev/shm'
-trap 'rm -rf "$outputs"; cleanup' EXIT
-[ "$(stat -fc %T "$outputs")" = tmpfs ] || skip_all '/dev/shm is no tmpfs'
-
 echo 'buffers { size_kb: 4096 } data_sources { config { name: "org.example.count" } }' >ring.pbtxt
 session_bus
-mkdir "$tmp/manager"
 service "$SERVICE_MANAGER" "$tmp/manager" "$DESKTRACED" --user
 producer count org.example.count counting
 

@@ -5,34 +5,8 @@
 # their user and under that key, with what was recorded before; so is one that somebody was attached to.
 # The checks call functions by name.
 # shellcheck disable=SC2317
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-check() { "$TRACE_CHECK" "$@"; }
-n_ready() { cat "$tmp/manager/ready" 2>/dev/null || echo 0; }
-is_ready() { [ "$(n_ready)" -ge "$1" ]; }
-is_stored() { grep -qE -- "$1" "$tmp/manager/stored"; }
-not() { ! "$@"; }
-is_larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
-
-# ends SIGNAL: the service gets it, and the next one is there
-ends() {
-        local n
-        n=$(n_ready)
-        kill "-$1" "$(cat "$tmp/manager/pid")"
-        eventually is_ready $((n + 1))
-}
-
-# grows FILE: it is written on
-grows() {
-        local before
-        before=$(stat -c %s "$1")
-        eventually is_larger "$1" "$before"
-}
-
-outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX) || skip_all 'there is no /dev/shm'
-trap 'rm -rf "$outputs"; cleanup' EXIT
-[ "$(stat -fc %T "$outputs")" = tmpfs ] || skip_all '/dev/shm is no tmpfs'
+# shellcheck source=tests/integration/restart-lib.sh
+. "$(dirname "$0")/restart-lib.sh"
 
 socket=$tmp/consumer.sock
 program=$(dirname "$0")/perfetto_consumer.py
@@ -43,7 +17,6 @@ says() { # ANSWER VERB...
 }
 
 session_bus
-mkdir "$tmp/manager"
 service "$SERVICE_MANAGER" --listen="perfetto-consumer:$socket" "$tmp/manager" "$DESKTRACED" --user
 producer count org.example.count counting
 
