@@ -52,7 +52,7 @@ static size_t read_piece(int fd, uint8_t *data, size_t n, uint64_t at) {
 void program_file_look(int root, const char *path, ProgramLook look, void *userdata) {
         _cleanup_(fd_closep) int fd = -1;
         _cleanup_(freep) uint8_t *data = NULL;
-        size_t n_kept = 0, n_read;
+        size_t n_kept = 0, n_read, n_tail;
         struct stat info;
 
         fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -66,10 +66,9 @@ void program_file_look(int root, const char *path, ProgramLook look, void *userd
                 look(userdata, data, n_kept + n_read);
                 /* A word may begin in this piece and end in the next one. */
                 n_kept += n_read;
-                memmove(data,
-                        data + n_kept - MIN(n_kept, WORD_BYTES_MAX),
-                        MIN(n_kept, WORD_BYTES_MAX));
-                n_kept = MIN(n_kept, WORD_BYTES_MAX);
+                n_tail = MIN(n_kept, WORD_BYTES_MAX);
+                memmove(data, data + n_kept - n_tail, n_tail);
+                n_kept = n_tail;
         }
 }
 

@@ -364,6 +364,7 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
         ConfigError error;
         KeptSession state;
         SessionFormer former;
+        KeptOutput output;
         int r;
 
         r = kept_state_read(&kept->state, &state, &bytes);
@@ -374,6 +375,10 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
         r = config_new_from_bytes(&config, bytes, state.n_config, &error);
         if (r != 0)
                 return r < 0 ? r : KEPT_STATE_E_BROKEN;
+        output = (KeptOutput){
+                .fd = state.has_output ? found->output_fd : -1,
+                .is_pipe = found->output_fd >= 0 && fd_is_pipe(found->output_fd),
+        };
         former = (SessionFormer){
                 .id = state.id,
                 .uuid = { state.uuid[0], state.uuid[1] },
@@ -386,13 +391,12 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .producers = keeper->producers.origins,
                 .n_producers = keeper->producers.n_origins,
         };
-        kept->user = service_user_of(keeper->bus->service,
-                                     &(Identity){ .uid = state.uid, .pid = (pid_t)state.pid });
-        kept->n_buffers = state.n_buffers;
-        kept->has_output = state.has_output;
+        kept_describe(kept,
+                      service_user_of(keeper->bus->service,
+                                      &(Identity){ .uid = state.uid, .pid = (pid_t)state.pid }),
+                      state.n_buffers,
+                      &output);
         kept->has_spare = state.has_output;
-        kept->is_pipe = found->output_fd >= 0 && fd_is_pipe(found->output_fd);
-        kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
         r = keeper_publish(keeper, &state, &config, &former, found);
         found->left_at = former.left_at;
         found->n_lost = former.n_lost;
@@ -404,12 +408,7 @@ static int keeper_go_on(Keeper *keeper, Found *found) {
         _cleanup_(kept_freep) Kept *kept = NULL;
         int r;
 
-        kept = calloc(1, sizeof(*kept));
-        if (!kept)
-                return -ENOMEM;
-        list_init(&kept->link);
-        kept->id = found->id;
-        r = kept_state_find(&kept->state, found->state_fd);
+        r = kept_find(&kept, found->id, found->state_fd);
         if (r != 0)
                 return r;
         found->state_fd = -1;

@@ -16,7 +16,7 @@
 #include "socket/ports.h"
 
 static_assert(KEPT_OWNER_MAX == BUS_OWNER_NAME_MAX, "all of it is kept");
-static_assert(KEPT_KEY_MAX == PORTS_KEY_MAX, "all of it is kept");
+static_assert(KEPT_KEY_MAX == CONSUMER_KEY_MAX, "all of it is kept");
 static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
 Kept *kept_free(Kept *kept) {
@@ -112,22 +112,45 @@ void kept_forget(uint64_t id, size_t n_buffers) {
         }
 }
 
-int kept_new(Kept **ret, const Leaving *leaving, const KeptOutput *output, uid_t user) {
-        const Session *session = leaving->owned->session;
-        _cleanup_(kept_freep) Kept *kept = NULL;
-        int r;
+static Kept *kept_allocate(uint64_t id) {
+        Kept *kept = calloc(1, sizeof(*kept));
 
-        kept = calloc(1, sizeof(*kept));
         if (!kept)
-                return -ENOMEM;
+                return NULL;
         list_init(&kept->link);
         kept->state.fd = -1;
-        kept->id = session_id(session);
+        kept->id = id;
+        return kept;
+}
+
+void kept_describe(Kept *kept, uid_t user, size_t n_buffers, const KeptOutput *output) {
         kept->user = user;
-        kept->n_buffers = session_n_buffers(session);
+        kept->n_buffers = n_buffers;
         kept->has_output = output->fd >= 0;
         kept->is_pipe = output->is_pipe;
         kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
+}
+
+int kept_find(Kept **ret, uint64_t id, int state_fd) {
+        _cleanup_(kept_freep) Kept *kept = kept_allocate(id);
+        int r;
+
+        if (!kept)
+                return -ENOMEM;
+        r = kept_state_find(&kept->state, state_fd);
+        if (r == 0)
+                *ret = TAKE(kept);
+        return r;
+}
+
+int kept_new(Kept **ret, const Leaving *leaving, const KeptOutput *output, uid_t user) {
+        const Session *session = leaving->owned->session;
+        _cleanup_(kept_freep) Kept *kept = kept_allocate(session_id(session));
+        int r;
+
+        if (!kept)
+                return -ENOMEM;
+        kept_describe(kept, user, session_n_buffers(session), output);
         r = kept_state_new(&kept->state);
         if (r == 0)
                 r = kept_update(kept, leaving);

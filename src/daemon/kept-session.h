@@ -38,6 +38,10 @@ typedef struct Kept {
 
 /* Of this login user. Nothing is in the store yet. 0 or a negative errno. */
 int kept_new(Kept **ret, const Leaving *leaving, const KeptOutput *output, uid_t user);
+/* One that another process has put there; takes the descriptor of its state over on success only. As
+ * kept_state_find(), and kept_describe() is to follow. */
+int kept_find(Kept **ret, uint64_t id, int state_fd);
+void kept_describe(Kept *kept, uid_t user, size_t n_buffers, const KeptOutput *output);
 /* What is in the store stays there. */
 Kept *kept_free(Kept *kept);
 DEFINE_CLEANUP(Kept *, kept_free)

@@ -30,9 +30,8 @@
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
 
-#define CONSUMER_KEY_MAX     PORTS_KEY_MAX /* of Detach */
-#define CONSUMER_FLUSHES_MAX 16            /* of one connection, not answered yet */
-#define CONSUMER_QUERIES_MAX 16            /* QueryServiceState of one connection, likewise */
+#define CONSUMER_FLUSHES_MAX 16 /* of one connection, not answered yet */
+#define CONSUMER_QUERIES_MAX 16 /* QueryServiceState of one connection, likewise */
 
 typedef struct Consumer Consumer;
 typedef struct ConsumerClone ConsumerClone;

@@ -14,7 +14,7 @@
 #include "owner/access-ops.h"
 #include "owner/owned-session.h"
 
-#define PORTS_KEY_MAX 128 /* of a session that was detached */
+#define CONSUMER_KEY_MAX 128 /* of a session that was detached */
 
 /* How long a session waits whose consumer was attached when the process before this one ended. */
 #define CONSUMER_AWAIT_NS (UINT64_C(10) * 1000000000)
