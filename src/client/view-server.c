@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "client/tcp-owner.h"
 #include "shared/fd.h"
 #include "shared/thread.h"
 
@@ -30,6 +31,8 @@ typedef struct Connection {
 struct ViewServer {
         int fd;
         int news; /* eventfd: a connection has ended */
+        struct sockaddr_in own;
+        TcpOwner owner; /* of peers */
         uint16_t port;
         const ViewDocument *document;
         char *path;    /* with the token */
@@ -43,36 +46,10 @@ struct ViewServer {
  * Peers
  */
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(FILE, fclose)
-
-/* The uid of the other end, which is a socket of this machine, too: the kernel's list has both. */
-static bool find_owner(uid_t *ret, const struct sockaddr_in *peer, uint16_t port) {
-        g_autoptr(FILE) list = fopen("/proc/net/tcp", "re");
-        unsigned local, local_port, remote, remote_port, uid;
-        char line[512];
-
-        while (list && fgets(line, sizeof(line), list)) {
-                if (sscanf(line,
-                           " %*u: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %u",
-                           &local,
-                           &local_port,
-                           &remote,
-                           &remote_port,
-                           &uid) != 5)
-                        continue;
-                if (local == peer->sin_addr.s_addr && local_port == ntohs(peer->sin_port) &&
-                    remote == htonl(INADDR_LOOPBACK) && remote_port == port) {
-                        *ret = uid;
-                        return true;
-                }
-        }
-        return false;
-}
-
 static bool is_ours(const ViewServer *server, const struct sockaddr_in *peer) {
         uid_t uid;
 
-        return find_owner(&uid, peer, server->port) && uid == getuid();
+        return tcp_owner_find(&server->owner, &uid, peer, &server->own) && uid == getuid();
 }
 
 /*
@@ -260,6 +237,14 @@ static void start_connection(ViewServer *server, int fd) {
         close(fd);
 }
 
+/* Without a farewell, so that the kernel need not remember it for a minute. */
+static void refuse_connection(int fd) {
+        const struct linger at_once = { .l_onoff = 1 };
+
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        close(fd);
+}
+
 static void accept_connection(ViewServer *server) {
         struct sockaddr_in peer;
         socklen_t n_peer = sizeof(peer);
@@ -270,13 +255,14 @@ static void accept_connection(ViewServer *server) {
         if (is_ours(server, &peer))
                 start_connection(server, fd);
         else
-                close(fd);
+                refuse_connection(fd);
 }
 
 /*
  * Server
  */
 
+/* Others' connections wait in the same queue as our browser's, so there has to be room for many. */
 static int listen_on(ViewServer *server, uint16_t port) {
         struct sockaddr_in address = {
                 .sin_family = AF_INET,
@@ -287,10 +273,12 @@ static int listen_on(ViewServer *server, uint16_t port) {
 
         server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, n) < 0 ||
-            listen(server->fd, VIEW_CONNECTIONS_MAX) < 0 ||
+            listen(server->fd, SOMAXCONN) < 0 ||
             getsockname(server->fd, (struct sockaddr *)&address, &n) < 0)
                 return -errno;
+        server->own = address;
         server->port = ntohs(address.sin_port);
+        tcp_owner_init(&server->owner, &address);
         return 0;
 }
 
@@ -314,7 +302,7 @@ int view_server_new(ViewServer **ret, const ViewDocument *document, uint16_t por
 
         pthread_mutex_init(&server->lock, NULL);
         server->document = document;
-        server->fd = -1;
+        server->fd = server->owner.fd = -1;
         server->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (server->news < 0)
                 return -errno;
@@ -336,6 +324,7 @@ ViewServer *view_server_free(ViewServer *server) {
                 }
         fd_close(server->fd);
         fd_close(server->news);
+        tcp_owner_deinit(&server->owner);
         pthread_mutex_destroy(&server->lock);
         g_free(server->path);
         g_free(server->address);

@@ -92,6 +92,34 @@ def check_refusals(checks, desktrace, trace):
         connection.close()
 
 
+QUEUED = 60  # net.core.somaxconn is 128 at least
+
+
+def check_queue(checks, view):
+    """Others' connections stand before the browser's, and have to leave it room."""
+    others = [socket.socket() for _ in range(QUEUED)]
+    try:
+        for each in others:
+            os.fchown(each.fileno(), 65534, -1)
+    except OSError:
+        checks.ok("another user's connections do not take the browser's place # SKIP may not be others", True)
+        return
+    view.process.send_signal(signal.SIGSTOP)
+    for each in others:
+        each.setblocking(False)
+        each.connect_ex(("127.0.0.1", view.port))
+    ours = socket.socket()
+    ours.settimeout(0.9)  # the kernel tries once more after a second
+    has_room = ours.connect_ex(("127.0.0.1", view.port)) == 0
+    view.process.send_signal(signal.SIGCONT)
+    ours.settimeout(SECONDS)
+    ours.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{view.port}\r\n\r\n".encode())
+    is_answered = ours.recv(12) == b"HTTP/1.1 404"
+    checks.ok("another user's connections do not take the browser's place", has_room and is_answered)
+    for each in (ours, *others):
+        each.close()
+
+
 def check_users(checks, desktrace, trace):
     view = View(desktrace, "view", "--print", trace)
     if os.getuid() != 0:
@@ -109,6 +137,7 @@ def check_users(checks, desktrace, trace):
                 print(0)"""
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         checks.ok("another user is refused, who knows the address", done.stdout == "0\n", done.stdout, done.stderr)
+    check_queue(checks, view)
     begin = time.monotonic()
     checks.ok("a signal ends it at once", view.end() != 0 and time.monotonic() - begin < SECONDS / 2)
 
