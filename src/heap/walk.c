@@ -103,7 +103,7 @@ static void find_segments(WalkModule *module, const LoadedFile *file) {
         }
 }
 
-static void find_build_id(WalkModule *module, LoadedFile *file) {
+static void find_build_id(WalkModule *module, LoadedFile *file, BuildIdKind kind) {
         for (size_t i = 0; i < file->n_segments && module->n_build_id == 0; i++) {
                 const ElfW(Phdr) *segment = &file->segments[i];
                 const uint8_t *notes;
@@ -116,7 +116,8 @@ static void find_build_id(WalkModule *module, LoadedFile *file) {
                          (size_t)MIN((uint64_t)segment->p_filesz, (uint64_t)NOTES_BYTES_MAX),
                          segment->p_offset);
                 if (n > 0)
-                        module->n_build_id = elf_notes_build_id(module->build_id, notes, (size_t)n);
+                        module->n_build_id =
+                                elf_notes_build_id(module->build_id, notes, (size_t)n, kind);
         }
 }
 
@@ -126,7 +127,8 @@ static void read_module(WalkModule *module, LoadedFile *file, bool has_unwinder)
 
         module->code.state = r == 0 || r == MODULE_E_NO_FRAMES ? CODE_READ : CODE_OPAQUE;
         find_segments(module, file);
-        find_build_id(module, file);
+        find_build_id(module, file, BUILD_ID_GNU);
+        find_build_id(module, file, BUILD_ID_GO);
 }
 
 static const char *path_of(const Walker *walker, const struct dl_find_object *object) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one thing to know of an ELF file before libelf reads it. */
+/* What to know of an ELF file besides what libelf tells. */
 
 #include <elf.h>
 #include <unistd.h>
@@ -19,4 +19,25 @@ bool elf_has_many_parts(int fd) {
         if (head.ident[EI_CLASS] == ELFCLASS64)
                 return head.wide.e_phnum == PN_XNUM || (!head.wide.e_shnum && head.wide.e_shoff);
         return head.narrow.e_phnum == PN_XNUM || (!head.narrow.e_shnum && head.narrow.e_shoff);
+}
+
+static bool is_go_letter(uint8_t byte) {
+        return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+               (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+bool go_build_id_shorten(const uint8_t **content, size_t *n_content) {
+        const uint8_t *last;
+
+        if (*n_content <= GO_ID_BYTES)
+                return false;
+        last = *content + *n_content - GO_ID_BYTES;
+        for (size_t i = 0; i < GO_ID_BYTES; i++)
+                if (!is_go_letter(last[i]))
+                        return false;
+        if (last[-1] != '/')
+                return false;
+        *content = last;
+        *n_content = GO_ID_BYTES;
+        return true;
 }

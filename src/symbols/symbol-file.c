@@ -37,30 +37,54 @@ static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header) {
         return elf_getdata(section, NULL);
 }
 
-static bool note_is_build_id(const Elf_Data *data, const BuildId *build_id) {
+/* In which notes a build id may be. The second is that of a file without the first. */
+static const struct IdNote {
+        uint32_t type;
+        const char *name;
+        size_t n_name;
+        bool (*shorten)(const uint8_t **content, size_t *n_content);
+} id_notes[] = {
+        { NT_GNU_BUILD_ID, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU), NULL },
+        { GO_NOTE_TYPE, GO_NOTE_NAME, sizeof(GO_NOTE_NAME), go_build_id_shorten },
+};
+
+static bool
+find_id(const uint8_t **ret, size_t *ret_n, const Elf_Data *data, const struct IdNote *wanted) {
         size_t at = 0, name, value;
         GElf_Nhdr note;
 
         while (at < data->d_size &&
-               (at = gelf_getnote((Elf_Data *)(uintptr_t)data, at, &note, &name, &value)) > 0)
-                if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
-                    memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) == 0)
-                        return note.n_descsz == build_id->n &&
-                               memcmp((const char *)data->d_buf + value,
-                                      build_id->bytes,
-                                      build_id->n) == 0;
+               (at = gelf_getnote((Elf_Data *)(uintptr_t)data, at, &note, &name, &value)) > 0) {
+                if (note.n_type != wanted->type || note.n_namesz != wanted->n_name ||
+                    memcmp((const char *)data->d_buf + name, wanted->name, wanted->n_name) != 0)
+                        continue;
+                *ret = (const uint8_t *)data->d_buf + value;
+                *ret_n = note.n_descsz;
+                if (!wanted->shorten || wanted->shorten(ret, ret_n))
+                        return true;
+        }
         return false;
 }
 
-static bool has_build_id(Elf *elf, const BuildId *build_id) {
+static bool read_id(const uint8_t **ret, size_t *ret_n, Elf *elf, const struct IdNote *wanted) {
         Elf_Scn *section = NULL;
         GElf_Shdr header;
         Elf_Data *data;
 
         while ((section = elf_nextscn(elf, section)))
                 if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
-                    (data = section_data(section, &header)) && note_is_build_id(data, build_id))
+                    (data = section_data(section, &header)) && find_id(ret, ret_n, data, wanted))
                         return true;
+        return false;
+}
+
+static bool has_build_id(Elf *elf, const BuildId *build_id) {
+        const uint8_t *bytes;
+        size_t n;
+
+        for (size_t i = 0; i < ARRAY_SIZE(id_notes); i++)
+                if (read_id(&bytes, &n, elf, &id_notes[i]))
+                        return n == build_id->n && memcmp(bytes, build_id->bytes, n) == 0;
         return false;
 }
 

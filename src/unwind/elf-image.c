@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "shared/elf-parts.h"
 #include "shared/macro.h"
 #include "unwind/architecture.h"
 #include "unwind/byte-reader.h"
@@ -117,36 +118,57 @@ bool elf_image_find(const ElfImage *image,
         return false;
 }
 
-/* One note; its name and its content are padded to four bytes each. Returns the build id's length, 0: another note. */
-static size_t read_note(uint8_t ret[BUILD_ID_MAX], ByteReader *reader) {
-        const uint64_t n_name = byte_read(reader, 4);
-        const uint64_t n_content = byte_read(reader, 4);
-        const uint64_t type = byte_read(reader, 4);
-        const uint8_t *name = reader->at;
+typedef struct Note {
+        const uint8_t *name;
+        size_t n_name;
+        uint64_t type;
         const uint8_t *content;
+        size_t n_content;
+} Note;
 
-        byte_skip(reader, ALIGN_UP(n_name, NOTE_ALIGNMENT));
-        content = reader->at;
-        byte_skip(reader, n_content);
+/* A note's name and its content are padded to four bytes each. */
+static bool read_note(Note *ret, ByteReader *reader) {
+        Note note = {};
+
+        note.n_name = (size_t)byte_read(reader, 4);
+        note.n_content = (size_t)byte_read(reader, 4);
+        note.type = byte_read(reader, 4);
+        note.name = reader->at;
+        byte_skip(reader, ALIGN_UP((uint64_t)note.n_name, NOTE_ALIGNMENT));
+        note.content = reader->at;
+        byte_skip(reader, note.n_content);
         if (reader->failed)
-                return 0;
-        if (type == NT_GNU_BUILD_ID && n_name == sizeof(ELF_NOTE_GNU) &&
-            memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && n_content > 0 &&
-            n_content <= BUILD_ID_MAX) {
-                memcpy(ret, content, n_content);
-                return n_content;
-        }
+                return false;
         byte_skip(reader,
-                  MIN(ALIGN_UP(n_content, NOTE_ALIGNMENT) - n_content, byte_reader_left(reader)));
-        return 0;
+                  MIN(ALIGN_UP((uint64_t)note.n_content, NOTE_ALIGNMENT) - note.n_content,
+                      byte_reader_left(reader)));
+        *ret = note;
+        return true;
 }
 
-size_t elf_notes_build_id(uint8_t ret[BUILD_ID_MAX], const void *notes, size_t n_bytes) {
+static bool is_note(const Note *note, uint64_t type, const char *name, size_t n_name) {
+        return note->type == type && note->n_name == n_name &&
+               memcmp(note->name, name, n_name) == 0;
+}
+
+static bool is_build_id(Note *note, BuildIdKind kind) {
+        if (kind == BUILD_ID_GNU)
+                return is_note(note, NT_GNU_BUILD_ID, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
+                       note->n_content > 0 && note->n_content <= BUILD_ID_MAX;
+        return is_note(note, GO_NOTE_TYPE, GO_NOTE_NAME, sizeof(GO_NOTE_NAME)) &&
+               go_build_id_shorten(&note->content, &note->n_content);
+}
+
+size_t
+elf_notes_build_id(uint8_t ret[BUILD_ID_MAX], const void *notes, size_t n_bytes, BuildIdKind kind) {
         ByteReader reader;
-        size_t n = 0;
+        Note note;
 
         byte_reader_init(&reader, notes, n_bytes, 0);
-        while (n == 0 && reader.at < reader.end)
-                n = read_note(ret, &reader);
-        return n;
+        while (reader.at < reader.end && read_note(&note, &reader))
+                if (is_build_id(&note, kind)) {
+                        memcpy(ret, note.content, note.n_content);
+                        return note.n_content;
+                }
+        return 0;
 }

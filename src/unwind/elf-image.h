@@ -49,5 +49,12 @@ bool elf_image_find(const ElfImage *image,
                     uint64_t *ret_offset,
                     uint64_t *ret_n_bytes);
 
-/* Finds the build id among notes. Returns its length, or 0 when they have none. */
-size_t elf_notes_build_id(uint8_t ret[BUILD_ID_MAX], const void *notes, size_t n_bytes);
+/* Which program made it. Go's linker wrote only its own until version 1.24, and afterwards GNU's, too. */
+typedef enum BuildIdKind {
+        BUILD_ID_GNU,
+        BUILD_ID_GO,
+} BuildIdKind;
+
+/* Finds the build id of this kind among notes. Returns its length, or 0 when they have none. */
+size_t
+elf_notes_build_id(uint8_t ret[BUILD_ID_MAX], const void *notes, size_t n_bytes, BuildIdKind kind);

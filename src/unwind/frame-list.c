@@ -71,6 +71,16 @@ bool elf_sections_find_frames(const void *table,
         return false;
 }
 
+size_t elf_sections_find_notes(const void *table, size_t n_table, ElfSegment *ret, size_t n_max) {
+        Elf64_Shdr section;
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_table / sizeof(section) && n < n_max; i++)
+                if (read_section(&section, table, n_table, i) && section.sh_type == SHT_NOTE)
+                        n += elf_sections_get(table, n_table, i, &ret[n]);
+        return n;
+}
+
 /*
  * The list
  */

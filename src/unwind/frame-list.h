@@ -30,6 +30,8 @@ bool elf_sections_find_frames(const void *table,
                               const void *names,
                               size_t n_names,
                               ElfSegment *ret);
+/* Where the notes are. Returns the number of their sections that are in `ret`, at most n_max. */
+size_t elf_sections_find_notes(const void *table, size_t n_table, ElfSegment *ret, size_t n_max);
 /* Where a section is, by its number. */
 bool elf_sections_get(const void *table, size_t n_table, size_t number, ElfSegment *ret);
 

@@ -41,7 +41,33 @@ static int read_part(const uint8_t **ret,
         return 0;
 }
 
-static void read_build_id(Module *module, ModuleReader *reader) {
+/* Reads the table of sections, which the caller frees. What is lent is memory of a program, where it is not. */
+static bool
+read_table(uint8_t **ret_table, size_t *ret_n, const Module *module, ModuleReader *reader) {
+        const ElfSections *sections = &module->sections;
+        const uint8_t *bytes;
+
+        if (reader->lend || sections->offset == 0 ||
+            read_part(&bytes, ret_n, reader, sections->offset, sections->n * sizeof(Elf64_Shdr)))
+                return false;
+        *ret_table = (uint8_t *)bytes;
+        return true;
+}
+
+/* Go's linker leaves the build id out of the segments of notes. */
+static void add_notes(Module *module, ModuleReader *reader) {
+        _cleanup_(freep) uint8_t *table = NULL;
+        ElfImage *image = &module->image;
+        size_t n_table;
+
+        if (read_table(&table, &n_table, module, reader))
+                image->n_notes += elf_sections_find_notes(table,
+                                                          n_table,
+                                                          image->notes + image->n_notes,
+                                                          ELF_SEGMENTS_MAX - image->n_notes);
+}
+
+static bool find_build_id(Module *module, ModuleReader *reader, BuildIdKind kind) {
         uint8_t notes[MODULE_NOTES_BYTES];
 
         for (size_t i = 0; i < module->image.n_notes && module->n_build_id == 0; i++) {
@@ -51,8 +77,17 @@ static void read_build_id(Module *module, ModuleReader *reader) {
 
                 if (n > 0)
                         module->n_build_id = elf_notes_build_id(
-                                module->build_id, notes, MIN((size_t)n, sizeof(notes)));
+                                module->build_id, notes, MIN((size_t)n, sizeof(notes)), kind);
         }
+        return module->n_build_id > 0;
+}
+
+static void read_build_id(Module *module, ModuleReader *reader) {
+        if (find_build_id(module, reader, BUILD_ID_GNU))
+                return;
+        add_notes(module, reader);
+        if (!find_build_id(module, reader, BUILD_ID_GNU))
+                (void)find_build_id(module, reader, BUILD_ID_GO);
 }
 
 static int read_index(Module *module, ModuleReader *reader) {
@@ -98,17 +133,14 @@ static int read_section(Module *module, ModuleReader *reader) {
  */
 
 /* Finds .eh_frame by the table of sections. */
-static bool find_frames(ModuleReader *reader, const ElfSections *sections, ElfSegment *ret) {
+static bool find_frames(ModuleReader *reader, const Module *module, ElfSegment *ret) {
         _cleanup_(freep) uint8_t *table = NULL, *names = NULL;
         const uint8_t *bytes;
         size_t n_table, n_names;
         ElfSegment segment;
 
-        if (sections->offset == 0 ||
-            read_part(&bytes, &n_table, reader, sections->offset, sections->n * sizeof(Elf64_Shdr)))
-                return false;
-        table = (uint8_t *)bytes;
-        if (!elf_sections_get(table, n_table, sections->names, &segment) ||
+        if (!read_table(&table, &n_table, module, reader) ||
+            !elf_sections_get(table, n_table, module->sections.names, &segment) ||
             segment.n_bytes > SECTION_NAMES_BYTES_MAX ||
             read_part(&bytes, &n_names, reader, segment.offset, segment.n_bytes))
                 return false;
@@ -137,12 +169,11 @@ static int make_index(Module *module) {
         return 0;
 }
 
-/* What is lent is memory of a program, where the table of sections is not. */
 static int list_frames(Module *module, ModuleReader *reader) {
         ElfSegment segment;
         int r;
 
-        if (reader->lend || !find_frames(reader, &module->sections, &segment))
+        if (!find_frames(reader, module, &segment))
                 return MODULE_E_NO_FRAMES;
         r = read_part(&module->section_bytes,
                       &module->section.n_bytes,

@@ -149,6 +149,164 @@ START_TEST(test_a_file_without_frames_is_a_module_without_rows) {
 END_TEST
 
 /*
+ * Build ids
+ */
+
+#define NOTES   0x2000u /* of the program's segment */
+#define OUTSIDE 0x2800u /* of a section that is in no segment of notes */
+#define TABLE   0x3000u /* of sections */
+
+#define GNU_ID "0123456789abcdefghij"
+#define GO_ID  "Zyxwvutsrqponmlkji_-"
+
+/* A note, padded as they are: its end. */
+static size_t put_note(ForgedElf *elf,
+                       size_t at,
+                       uint32_t type,
+                       const char *name,
+                       const char *content,
+                       size_t n_content) {
+        const size_t n_name =
+                name[0] == 'X' ? 2 : 4; /* with the zero behind it, and those of "Go" */
+
+        forged_number(elf, at, n_name, 4);
+        forged_number(elf, at + 4, n_content, 4);
+        forged_number(elf, at + 8, type, 4);
+        memcpy(elf->bytes + at + 12, name, strlen(name));
+        memcpy(elf->bytes + at + 16, content, n_content);
+        return at + 16 + ALIGN_UP(n_content, (size_t)4);
+}
+
+static size_t
+put_text_note(ForgedElf *elf, size_t at, uint32_t type, const char *name, const char *text) {
+        return put_note(elf, at, type, name, text, strlen(text));
+}
+
+/* The program's segment and the section have room for notes that end there. */
+static void put_table(ForgedElf *elf, size_t notes_end, size_t outside_end) {
+        forged_segment(elf, 2, PT_NOTE, NOTES, notes_end - NOTES);
+        forged_number(elf, offsetof(Elf64_Ehdr, e_phnum), 3, 2);
+        forged_number(elf, offsetof(Elf64_Ehdr, e_shoff), TABLE, 8);
+        forged_number(elf, offsetof(Elf64_Ehdr, e_shentsize), sizeof(Elf64_Shdr), 2);
+        forged_number(elf, offsetof(Elf64_Ehdr, e_shnum), 2, 2);
+        forged_number(elf, TABLE + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type), SHT_NOTE, 4);
+        forged_number(
+                elf, TABLE + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), OUTSIDE, 8);
+        forged_number(elf,
+                      TABLE + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+                      outside_end - OUTSIDE,
+                      8);
+}
+
+/* The module's build id is these bytes; "": it has none. */
+static void expect_id(ForgedElf *elf, const char *id) {
+        Module *module = NULL;
+
+        ck_assert_int_eq(module_new(&module, &elf->reader), MODULE_E_NO_FRAMES);
+        ck_assert_uint_eq(module->n_build_id, strlen(id));
+        ck_assert_mem_eq(module->build_id, id, strlen(id));
+        module_free(module);
+}
+
+static ForgedElf *forge_notes(void) {
+        ForgedElf *elf = calloc(1, sizeof(*elf));
+
+        ck_assert_ptr_nonnull(elf);
+        forged_begin(elf, common, sizeof(common));
+        return elf;
+}
+
+/* Go 1.24 and newer leave the segment of notes to their own. */
+START_TEST(test_a_build_id_may_be_outside_of_the_segment_of_notes) {
+        ForgedElf *elf = forge_notes();
+        size_t inside, outside;
+
+        inside = put_text_note(elf, NOTES, 4, "Go", "one/two/three/" GO_ID);
+        outside = put_text_note(elf, OUTSIDE, NT_GNU_BUILD_ID, "GNU", GNU_ID);
+        put_table(elf, inside, outside);
+        expect_id(elf, GNU_ID);
+        put_table(elf, inside, OUTSIDE); /* the section is empty */
+        expect_id(elf, GO_ID);
+        put_table(elf, NOTES, outside);
+        expect_id(elf, GNU_ID);
+        put_table(elf, NOTES, OUTSIDE);
+        expect_id(elf, "");
+        free(elf);
+}
+END_TEST
+
+START_TEST(test_the_build_id_of_gnu_is_believed_first) {
+        ForgedElf *elf = forge_notes();
+        size_t inside, outside;
+
+        inside = put_text_note(
+                elf, NOTES, NT_GNU_BUILD_ID, "X", "of somebody else"); /* the same type */
+        inside = put_text_note(elf, inside, 4, "Go", "one/two/three/" GO_ID);
+        inside = put_text_note(elf, inside, NT_GNU_BUILD_ID, "GNU", GNU_ID);
+        outside = put_text_note(elf, OUTSIDE, NT_GNU_BUILD_ID, "GNU", "another");
+        put_table(elf, inside, outside);
+        expect_id(elf, GNU_ID);
+        free(elf);
+}
+END_TEST
+
+/* Only the last part of Go's differs between any two files. */
+START_TEST(test_a_text_that_identifies_no_file_is_no_build_id) {
+        static const char *const texts[] = {
+                "",
+                "redacted",
+                "/",
+                GO_ID,
+                "one/two/three/short",
+                "one-" GO_ID,
+                "one/two/three/Zyxwvutsrqponml kji_",
+                GO_ID "/",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                ForgedElf *elf = forge_notes();
+
+                put_table(elf, put_text_note(elf, NOTES, 4, "Go", texts[i]), OUTSIDE);
+                expect_id(elf, "");
+                put_table(elf, put_text_note(elf, NOTES, 4, "Go", "/" GO_ID), OUTSIDE);
+                expect_id(elf, GO_ID);
+                put_table(elf, put_text_note(elf, NOTES, 3, "Go", "/" GO_ID), OUTSIDE);
+                expect_id(elf, ""); /* of another type */
+                free(elf);
+        }
+}
+END_TEST
+
+/* Notes and sections that say they go on where the file does not. */
+START_TEST(test_notes_that_lie_about_their_length_do_no_harm) {
+        static const uint32_t values[] = { 0, 1, 21, 0x7fffffff, 0x80000000, 0xffffffff };
+        ForgedElf *elf = forge_notes(), *broken = forge_notes();
+        size_t inside, outside;
+
+        inside = put_text_note(elf, NOTES, 4, "Go", "one/two/three/" GO_ID);
+        outside = put_text_note(elf, OUTSIDE, NT_GNU_BUILD_ID, "GNU", GNU_ID);
+        put_table(elf, inside, outside);
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+                for (size_t at = 0; at < 4 * 16; at++) {
+                        const size_t bases[] = { NOTES,
+                                                 OUTSIDE,
+                                                 TABLE + sizeof(Elf64_Shdr),
+                                                 offsetof(Elf64_Ehdr, e_shoff) };
+                        Module *module = NULL;
+
+                        *broken = *elf;
+                        forged_number(broken, bases[at % 4] + at / 4 * 4, values[i], 4);
+                        if (module_new(&module, &broken->reader) < 0 || !module)
+                                continue;
+                        ck_assert_uint_le(module->n_build_id, BUILD_ID_MAX);
+                        module_free(module);
+                }
+        free(elf);
+        free(broken);
+}
+END_TEST
+
+/*
  * Address spaces
  */
 
@@ -332,6 +490,10 @@ TEST_MAIN("modules",
           test_the_expressions_of_compilers_and_linkers_are_known,
           test_a_broken_program_gives_no_row,
           test_a_broken_file_does_no_harm,
+          test_a_build_id_may_be_outside_of_the_segment_of_notes,
+          test_the_build_id_of_gnu_is_believed_first,
+          test_a_text_that_identifies_no_file_is_no_build_id,
+          test_notes_that_lie_about_their_length_do_no_harm,
           test_a_file_without_frames_is_a_module_without_rows,
           test_a_file_without_an_index_has_the_same_rows,
           test_a_broken_table_of_sections_does_no_harm,
