@@ -196,7 +196,7 @@ static int open_ring(PerfEvents *events,
         struct epoll_event readable = { .events = EPOLLIN };
         int fd, r;
 
-        attr.wakeup_watermark = (uint32_t)(n_bytes / 2); /* rings are read in time without it */
+        attr.wakeup_watermark = (uint32_t)(n_bytes / 2);
         if (settings->is_own)
                 make_dummy(&attr);
         fd = perf_event_open(&attr, settings->is_own ? 0 : -1, (int)cpu);
@@ -208,7 +208,8 @@ static int open_ring(PerfEvents *events,
         if (settings->filter && !settings->is_own &&
             ioctl(fd, PERF_EVENT_IOC_SET_FILTER, settings->filter) < 0)
                 return -errno;
-        if (epoll_ctl(events->poll_fd, EPOLL_CTL_ADD, fd, &readable) < 0)
+        if (!perf_settings_read_in_time(settings, n_bytes) &&
+            epoll_ctl(events->poll_fd, EPOLL_CTL_ADD, fd, &readable) < 0)
                 return -errno;
         return 0;
 }

@@ -31,6 +31,7 @@ int perf_ring_map(PerfRing *ring, int fd, uint32_t cpu, size_t n_bytes) {
         if (pages == MAP_FAILED)
                 return -errno;
         ring->pages = pages;
+        ring->data = (const uint8_t *)pages + page_bytes();
         ring->n_bytes = n_bytes;
         return 0;
 }
@@ -44,7 +45,7 @@ void perf_ring_deinit(PerfRing *ring) {
 }
 
 static const uint8_t *data_at(const PerfRing *ring, uint64_t position) {
-        return (const uint8_t *)ring->pages + page_bytes() + (position & (ring->n_bytes - 1));
+        return ring->data + (position & (ring->n_bytes - 1));
 }
 
 /* Puts a record together that wraps around the ring's end. */

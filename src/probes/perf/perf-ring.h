@@ -15,7 +15,8 @@
 typedef struct PerfRing {
         int fd; /* -1: none */
         uint32_t cpu;
-        void *pages;    /* the control page and the data; NULL: not mapped */
+        void *pages; /* the control page and the data; NULL: not mapped */
+        const uint8_t *data;
         size_t n_bytes; /* of data: a power of two */
         uint64_t head;  /* where this drain ends */
         uint64_t tail;

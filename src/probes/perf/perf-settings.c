@@ -9,9 +9,11 @@
 #include <time.h>
 
 #include "perf_event_config.pb-c.h"
+#include "probes/perf/perf-records.h"
 #include "probes/perf/perf-settings.h"
 #include "shared/fd.h"
 
+#define NS_PER_S             UINT64_C(1000000000)
 #define PAGE_BYTES           4096u /* of ring_buffer_pages */
 #define TRACEPOINT_BYTES_MAX 256u
 #define CPUS_MAX             4096u
@@ -405,4 +407,16 @@ void perf_settings_use_clock(PerfSettings *settings) {
                 settings->is_frequency = true;
                 settings->interval = PERF_FREQUENCY_DEFAULT;
         }
+}
+
+static bool is_clock(const PerfSettings *settings) {
+        return settings->type == PERF_TYPE_SOFTWARE && settings->is_frequency &&
+               (settings->config == PERF_COUNT_SW_CPU_CLOCK ||
+                settings->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool perf_settings_read_in_time(const PerfSettings *settings, size_t n_ring_bytes) {
+        const uint64_t n_samples = settings->interval * settings->period_ns / NS_PER_S + 1;
+
+        return is_clock(settings) && n_samples <= n_ring_bytes / PERF_RECORD_BYTES_MAX / 2;
 }

@@ -83,3 +83,8 @@ int perf_settings_limit_to_owner(PerfSettings *settings, const ProbeOwner *owner
 
 /* Samples by the clock instead, as the processor's own counters are missing. */
 void perf_settings_use_clock(PerfSettings *settings);
+
+/* Whether samples fill no more than half of a ring until it is next read, however much of the stack each has. To be
+ * told of such a ring would mean to read it twice as often, as the kernel counts what was written and not what has yet
+ * to be read. Other events than a clock's may come faster than their frequency for a while. */
+bool perf_settings_read_in_time(const PerfSettings *settings, size_t n_ring_bytes);

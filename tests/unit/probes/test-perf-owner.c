@@ -38,7 +38,10 @@ static void ring_init(Ring *world) {
 
         world->pages = calloc(2, page);
         ck_assert_ptr_nonnull(world->pages);
-        world->ring = (PerfRing){ .fd = -1, .pages = world->pages, .n_bytes = page };
+        world->ring = (PerfRing){ .fd = -1,
+                                  .pages = world->pages,
+                                  .data = (const uint8_t *)world->pages + page,
+                                  .n_bytes = page };
         world->events = (PerfEvents){ .rings = &world->ring, .n_rings = 1, .poll_fd = -1 };
 }
 

@@ -247,6 +247,29 @@ START_TEST(test_without_a_config_time_is_sampled_as_perfetto_does) {
 }
 END_TEST
 
+/* Of a ring that is always read in time nobody wants to be told. */
+START_TEST(test_only_a_clock_fills_rings_as_fast_as_it_says) {
+        static const size_t n_bytes = 2 * 41 * PERF_RECORD_BYTES_MAX;
+        PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
+        Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
+        PerfSettings settings;
+
+        perf.timebase = &timebase;
+        timebase.interval_case = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INTERVAL_FREQUENCY;
+        timebase.frequency = 1000;
+        ck_assert_int_eq(settings_of(&settings, &perf, NULL), 0);
+        ck_assert_uint_eq(settings.period_ns, PERF_LONG_PERIOD_MS * PROBE_NS_PER_MS);
+        ck_assert(perf_settings_read_in_time(&settings, n_bytes));
+        ck_assert(!perf_settings_read_in_time(&settings, n_bytes - 1));
+        settings.config = PERF_COUNT_SW_PAGE_FAULTS;
+        ck_assert(!perf_settings_read_in_time(&settings, n_bytes));
+        settings.config = PERF_COUNT_SW_CPU_CLOCK;
+        settings.is_frequency = false;
+        ck_assert(!perf_settings_read_in_time(&settings, n_bytes));
+        perf_settings_deinit(&settings);
+}
+END_TEST
+
 START_TEST(test_a_counter_of_the_processor_has_a_clock_that_it_can_read) {
         PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
         Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
@@ -617,6 +640,7 @@ TEST_MAIN("perf",
           test_a_unit_is_chosen_by_its_name,
           test_what_is_excluded_is_out_whatever_else_is_said,
           test_without_a_config_time_is_sampled_as_perfetto_does,
+          test_only_a_clock_fills_rings_as_fast_as_it_says,
           test_a_counter_of_the_processor_has_a_clock_that_it_can_read,
           test_what_cannot_be_is_refused_with_its_name,
           test_a_stack_is_told_once,
