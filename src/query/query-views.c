@@ -53,9 +53,12 @@ static const char *const views[] = {
         "sched_with_thread_process AS SELECT s.id, s.ts, s.dur, s.cpu, s.utid, s.end_state, s.priority, t.upid, t.tid, "
         "t.name AS thread_name, p.pid, p.name AS process_name FROM sched s JOIN thread t ON t.id = s.utid "
         "LEFT JOIN process p ON p.id = t.upid",
-        "sched_latency_for_running_interval AS SELECT r.id AS thread_state_id, w.id AS runnable_latency_id, r.utid, "
-        "w.dur AS latency_dur FROM thread_state r JOIN thread_state w ON w.utid = r.utid AND w.ts + w.dur = r.ts "
-        "WHERE r.state = 'Running' AND r.dur <> -1 AND w.state IN ('R', 'R+')",
+        /* By its place in the order of the thread's states, as a join by time reads them all for each. */
+        "sched_latency_for_running_interval AS SELECT id AS thread_state_id, before_id AS runnable_latency_id, utid, "
+        "before_dur AS latency_dur FROM (SELECT id, ts, dur, utid, state, lag(id) OVER own AS before_id, "
+        "lag(ts) OVER own AS before_ts, lag(dur) OVER own AS before_dur, lag(state) OVER own AS before_state "
+        "FROM thread_state WINDOW own AS (PARTITION BY utid ORDER BY ts, id)) WHERE state = 'Running' AND dur <> -1 "
+        "AND before_state IN ('R', 'R+') AND before_ts + before_dur = ts",
         "cpu_idle_counters AS SELECT c.ts, k.cpu, c.value AS idle FROM counter c "
         "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpuidle'",
         "cpu_frequency_counters AS SELECT c.ts, k.cpu, c.value AS freq FROM counter c "

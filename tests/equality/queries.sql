@@ -84,13 +84,14 @@ SELECT e.ts, e.name, e.cpu, t.tid FROM ftrace_event e LEFT JOIN thread t USING (
 -- include sched.latency
 SELECT s.ts, t.tid, l.latency_dur FROM sched_latency_for_running_interval l
 JOIN thread_state s ON s.id = l.thread_state_id JOIN thread t ON t.utid = l.utid
-WHERE s.ts IN (SELECT w.ts + w.dur FROM thread_state w WHERE w.utid = s.utid AND w.state IN ('R', 'R+'));
+WHERE (s.utid, s.ts) IN (SELECT w.utid, w.ts + w.dur FROM thread_state w WHERE w.state IN ('R', 'R+'));
 
 -- latency_before_sleep: ts, tid, latency_dur
 -- include sched.latency
 SELECT s.ts, t.tid, l.latency_dur FROM sched_latency_for_running_interval l
 JOIN thread_state s ON s.id = l.thread_state_id JOIN thread t ON t.utid = l.utid
-WHERE s.ts NOT IN (SELECT w.ts + w.dur FROM thread_state w WHERE w.utid = s.utid AND w.state IN ('R', 'R+'));
+WHERE (s.utid, s.ts) NOT IN (SELECT w.utid, w.ts + w.dur FROM thread_state w
+    WHERE w.state IN ('R', 'R+') AND w.utid IS NOT NULL AND w.dur IS NOT NULL);
 
 -- journal: ts, prio, tag, msg, tid
 SELECT l.ts, l.prio, l.tag, l.msg, t.tid FROM logs l LEFT JOIN thread t USING (utid);

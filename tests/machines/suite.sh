@@ -12,7 +12,8 @@
 run_tests() {
         export CK_TIMEOUT_MULTIPLIER=3
         rm -f build/meson-logs/second.json
-        meson test --timeout-multiplier 3 -C build --no-rebuild "${@/#/--suite=}" </dev/null ||
+        meson test --timeout-multiplier 3 -C build --no-rebuild --num-processes $(($(nproc) * 2)) \
+                "${@/#/--suite=}" </dev/null ||
                 python3 tests/second_run.py build meson --timeout-multiplier 3 "${@/#/--suite=}"
         python3 tests/report.py "plain=build/meson-logs/testlog.json"
 }
