@@ -5,7 +5,7 @@
  * Keyed hash: hashes of untrusted keys, for GHashTable
  *
  * GLib's own hashes of numbers and texts are predictable, so a file could be crafted whose keys all collide, and a
- * table of them would take minutes. These are SipHash-2-4 with a key that this process has drawn at random.
+ * table of them would take minutes. These are SipHash-1-3 with a key that this process has drawn at random.
  */
 
 #include <glib.h>

@@ -53,7 +53,6 @@ static void hash_round(HashState *state) {
 static void hash_word(HashState *state, uint64_t word) {
         state->v3 ^= word;
         hash_round(state);
-        hash_round(state);
         state->v0 ^= word;
 }
 
@@ -80,7 +79,7 @@ uint64_t siphash_keyed(const void *data, size_t n) {
                 memcpy(&word, at + i, n - i);
         hash_word(&state, le64toh(word) ^ (uint64_t)n << 56);
         state.v2 ^= 0xff;
-        for (i = 0; i < 4; i++)
+        for (i = 0; i < 3; i++)
                 hash_round(&state);
         return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
 }

@@ -5,7 +5,8 @@
  * SipHash: hashes of untrusted keys
  *
  * A hash that can be predicted lets somebody craft a file whose keys all collide, and a table of them would take
- * minutes. This is SipHash-2-4 with a key that this process has drawn at random, so nothing may keep the results.
+ * minutes. This is SipHash-1-3, with rounds enough for tables as Rust's, Python's and Ruby's have them, and with a key
+ * that this process has drawn at random, so nothing may keep the results.
  */
 
 #include <stddef.h>

@@ -32,7 +32,25 @@ size_t utf8_character(const uint8_t *at, size_t n_bytes) {
         return n;
 }
 
+/* How many of the first bytes are ASCII, as far as eight at a time show it; NUL is none. */
+static size_t ascii_words(const uint8_t *at, size_t n_bytes) {
+        const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+        uint64_t word;
+        size_t n = 0;
+
+        for (; n + sizeof(word) <= n_bytes; n += sizeof(word)) {
+                memcpy(&word, at + n, sizeof(word));
+                if ((word | (word - ones)) & tops)
+                        break;
+        }
+        return n;
+}
+
 bool utf8_is_valid(const uint8_t *at, size_t n_bytes) {
+        size_t n_ascii = ascii_words(at, n_bytes);
+
+        at += n_ascii;
+        n_bytes -= n_ascii;
         while (n_bytes > 0) {
                 size_t n = utf8_character(at, n_bytes);
 

@@ -34,7 +34,7 @@ static uint32_t find_owner(TraceImport *import, const KernelEvent *event) {
 }
 
 static uint32_t
-memory_track(TraceImport *import, uint32_t utid, uint32_t upid, const char *member) {
+memory_track_make(TraceImport *import, uint32_t utid, uint32_t upid, const char *member) {
         TracePool *pool = &import->store->pool;
         const TracePlainTrack track = {
                 .type = "process_memory",
@@ -48,6 +48,21 @@ memory_track(TraceImport *import, uint32_t utid, uint32_t upid, const char *memb
         };
 
         return trace_tracks_plain(&import->tracks, &track);
+}
+
+/* An allocation is an event, so these are many: to find the track by its texts would take half of the reading. */
+static uint32_t memory_track(TraceImport *import, uint32_t utid, uint32_t upid, unsigned member) {
+        bool is_of_thread = upid == TRACE_NONE;
+        uint64_t key = ((uint64_t)member << 1 | is_of_thread) << 32 | (is_of_thread ? utid : upid);
+        uint64_t known = trace_map_find(&import->memory_tracks, key);
+        uint32_t track;
+
+        if (known != TRACE_MAP_NONE)
+                return (uint32_t)known;
+        track = memory_track_make(import, utid, upid, members[member]);
+        if (track != TRACE_NONE)
+                trace_map_set(&import->memory_tracks, key, track);
+        return track;
 }
 
 /* The process of a thread may become known only at the end of the recording, or never: then the value belongs to the
@@ -78,7 +93,7 @@ void apply_memory_of_process(TraceImport *import, const KernelEvent *event) {
                 return;
         upid = trace_table_get(threads, THREAD_UPID, utid);
         import_value(import,
-                     memory_track(import, utid, upid, members[member]),
+                     memory_track(import, utid, upid, (unsigned)member),
                      event->at_ns,
                      (double)(int64_t)event->numbers[RSS_BYTES]);
         if (upid == TRACE_NONE && counters->n > n)
@@ -94,7 +109,7 @@ void import_finish_memory(TraceImport *import) {
 
                 if (upid == TRACE_NONE)
                         continue;
-                track = memory_track(import, later->utid, upid, members[later->member]);
+                track = memory_track(import, later->utid, upid, later->member);
                 if (track != TRACE_NONE)
                         trace_table_set(trace_store_table(import->store, TRACE_TABLE_COUNTER),
                                         COUNTER_TRACK,

@@ -88,6 +88,7 @@ typedef struct TraceImport {
         TraceMap rails;         /* session and number of an energy counter → name */
         TraceMap disks;         /* device → index in the arena of its previous numbers */
         TraceMap memory_owners; /* the kernel's number of a process's memory → utid */
+        TraceMap memory_tracks; /* what is counted of whom → its track */
         ImportMemory *memory_later;
         size_t n_memory_later, n_memory_later_allocated;
         uint64_t page_bytes; /* of the machine; 0: unknown */

@@ -377,6 +377,7 @@ static void import_deinit(TraceImport *import) {
         trace_map_deinit(&import->rails);
         trace_map_deinit(&import->disks);
         trace_map_deinit(&import->memory_owners);
+        trace_map_deinit(&import->memory_tracks);
         free(import->memory_later);
         trace_map_deinit(&import->woken);
         trace_queue_deinit(&import->queue);

@@ -47,6 +47,11 @@ void trace_pool_deinit(TracePool *pool) {
         *pool = (TracePool){ 0 };
 }
 
+/* None is TRACE_MAP_NONE. */
+static uint64_t pool_hash(const void *data, size_t n) {
+        return siphash_keyed(data, n) >> 1;
+}
+
 static uint32_t pool_find(const TracePool *pool, const void *data, size_t n, uint64_t hash) {
         uint64_t number = trace_map_find(&pool->numbers, hash);
 
@@ -99,17 +104,11 @@ static uint32_t pool_insert(TracePool *pool, const void *data, size_t n, uint64_
         return (uint32_t)pool->n_texts++;
 }
 
-static uint32_t pool_add_valid(TracePool *pool, const void *data, size_t n) {
-        uint64_t hash = siphash_keyed(data, n) >> 1; /* none is TRACE_MAP_NONE */
-        uint32_t number = pool_find(pool, data, n, hash);
-
-        return number ? number : pool_insert(pool, data, n, hash);
-}
-
 /* What is no text becomes one: bytes that are no characters, and NUL, are replaced. */
 static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n) {
         char *copy = malloc(n + 1);
         uint32_t number;
+        uint64_t hash;
 
         if (!copy) {
                 pool->n_refused++;
@@ -119,17 +118,27 @@ static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n)
                 copy[i] = data[i] ? (char)data[i] : '?';
         copy[n] = '\0';
         utf8_clean(copy);
-        number = pool_add_valid(pool, copy, n);
+        hash = pool_hash(copy, n);
+        number = pool_find(pool, copy, n, hash);
+        if (!number)
+                number = pool_insert(pool, copy, n, hash);
         free(copy);
         return number;
 }
 
+/* What is there already was valid when it came. */
 uint32_t trace_pool_add(TracePool *pool, const void *data, size_t n) {
-        if (n > TRACE_POOL_TEXT_MAX)
-                n = TRACE_POOL_TEXT_MAX;
-        if (n > 0 && !utf8_is_valid(data, n))
-                return pool_add_cleaned(pool, data, n);
-        return pool_add_valid(pool, n ? data : "", n);
+        const void *text = n ? data : "";
+        uint32_t number;
+        uint64_t hash;
+
+        n = MIN(n, (size_t)TRACE_POOL_TEXT_MAX);
+        hash = pool_hash(text, n);
+        number = pool_find(pool, text, n, hash);
+        if (number)
+                return number;
+        return utf8_is_valid(text, n) ? pool_insert(pool, text, n, hash)
+                                      : pool_add_cleaned(pool, text, n);
 }
 
 uint32_t trace_pool_add_text(TracePool *pool, const char *text) {
@@ -148,7 +157,9 @@ uint32_t trace_pool_add_format(TracePool *pool, const char *format, ...) {
 }
 
 uint32_t trace_pool_find(const TracePool *pool, const void *data, size_t n) {
-        return pool_find(pool, n ? data : "", n, siphash_keyed(n ? data : "", n) >> 1);
+        const void *text = n ? data : "";
+
+        return pool_find(pool, text, n, pool_hash(text, n));
 }
 
 const char *trace_pool_text(const TracePool *pool, uint32_t number) {
