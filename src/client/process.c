@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,36 +28,38 @@ static void child_reset_signals(void) {
 }
 
 /* Moves the descriptor out of the way of those that are passed. */
-static int fd_move_up(int fd) {
-        const int high = fcntl(fd, F_DUPFD_CLOEXEC, LISTEN_FD + PROCESS_SOCKETS_MAX);
+static int fd_move_up(int fd, const ProcessSpec *spec) {
+        const int high = fcntl(fd, F_DUPFD_CLOEXEC, LISTEN_FD + (int)spec->n_listen);
 
         return high < 0 ? -errno : high;
 }
 
-static int child_name_sockets(const ProcessSpec *spec) {
-        char pid[16], count[16], names[128] = "";
-        size_t n = 0;
+static char *join_names(const ProcessSpec *spec) {
+        GString *names = g_string_new(NULL);
 
         for (size_t i = 0; i < spec->n_listen; i++)
-                n += (size_t)snprintf(names + n,
-                                      sizeof(names) - n,
-                                      "%s%s",
-                                      i > 0 ? ":" : "",
-                                      spec->listen[i].name);
+                g_string_append_printf(names, "%s%s", i > 0 ? ":" : "", spec->listen[i].name);
+        return g_string_free(names, FALSE);
+}
+
+static int child_name_sockets(const ProcessSpec *spec) {
+        g_autofree char *names = join_names(spec);
+        char pid[16], count[16];
+
         snprintf(pid, sizeof(pid), "%d", (int)getpid());
         snprintf(count, sizeof(count), "%zu", spec->n_listen);
         if (setenv("LISTEN_PID", pid, 1) < 0 || setenv("LISTEN_FDS", count, 1) < 0 ||
             setenv("LISTEN_FDNAMES", names, 1) < 0)
                 return -errno;
-        return 0;
+        return spec->is_kept && setenv("SYSTEMD_EXEC_PID", pid, 1) < 0 ? -errno : 0;
 }
 
 /* Any of them may have the number that another descriptor is to get. */
 static int child_pass_sockets(const ProcessSpec *spec) {
-        int moved[PROCESS_SOCKETS_MAX];
+        int moved[PROCESS_PASSED_MAX];
 
         for (size_t i = 0; i < spec->n_listen; i++) {
-                moved[i] = fd_move_up(spec->listen[i].fd);
+                moved[i] = fd_move_up(spec->listen[i].fd, spec);
                 if (moved[i] < 0)
                         return moved[i];
         }
@@ -128,11 +131,13 @@ int process_spawn(pid_t *ret, const ProcessSpec *spec) {
         pid_t parent = getpid(), pid;
         int fds[2], r;
 
+        if (spec->n_listen > PROCESS_PASSED_MAX)
+                return -E2BIG;
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
         read_fd = fds[0];
-        if (fds[1] < LISTEN_FD + PROCESS_SOCKETS_MAX) {
-                int high = fd_move_up(fds[1]);
+        if (fds[1] < LISTEN_FD + (int)spec->n_listen) {
+                int high = fd_move_up(fds[1], spec);
 
                 close(fds[1]);
                 if (high < 0)

@@ -18,9 +18,10 @@ typedef struct ProcessVariable {
         bool is_default;   /* unless the user has set it */
 } ProcessVariable;
 
-#define PROCESS_SOCKETS_MAX 3
+#define PROCESS_SOCKETS_MAX 3   /* that a service listens on */
+#define PROCESS_PASSED_MAX  512 /* with what is kept for it */
 
-/* A listening socket for a child, and what its protocol is called. */
+/* A descriptor for a child, mostly a listening socket, and what its protocol is called. */
 typedef struct ProcessSocket {
         int fd;
         const char *name;
@@ -30,7 +31,8 @@ typedef struct ProcessSpec {
         const char *const *argv; /* argv[0] is looked for in $PATH, unless it has a slash */
         const ProcessVariable *variables; /* up to one without a name; or NULL */
         const ProcessSocket *listen;      /* passed as systemd passes them (LISTEN_FDS), or NULL */
-        size_t n_listen;                  /* PROCESS_SOCKETS_MAX at most */
+        size_t n_listen;                  /* PROCESS_PASSED_MAX at most */
+        bool is_kept;                     /* it is told so as by systemd (SYSTEMD_EXEC_PID) */
         bool is_without_stdout;           /* what it writes to stdout goes to stderr */
         bool is_helper;      /* a helper of ours: Ctrl-C does not reach it, and it ends with us */
         bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */

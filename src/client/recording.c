@@ -8,8 +8,8 @@
  * A session that ended by itself is stopped, too: the reply says who was silent. A detached one is done when it is
  * known what it does not record. One that records nothing at all is stopped then.
  *
- * When the service is gone from a message bus, another process of it may go on with the session: what was asked of the
- * first is asked again.
+ * When the service has gone, another process of it may go on with the session (outage.h): what was asked of the first
+ * is asked again.
  */
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
-#include "client/bus-watch.h"
+#include "client/outage.h"
 #include "client/process.h"
 #include "client/progress.h"
 #include "client/record-own.h"
@@ -35,7 +35,6 @@
 #include "shared/names.h"
 
 #define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
-#define AWAY_USEC            (UINT64_C(10) * 1000000) /* that a service may be gone */
 #define COMMAND_GRACE_MS     2000
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 
@@ -57,13 +56,11 @@ typedef struct Recording {
         ExitStatus status;
         sd_event *event;
         sd_event_source *command_source, *progress_source;
-        sd_event_source *away_source; /* while the service is gone */
-        uint64_t away_usec;           /* since then */
-        sd_bus_slot *call;            /* the one that takes over our session */
+        sd_bus_slot *call; /* the one that takes over our session */
         sd_bus_slot *progress_call;
         sd_bus_slot *notes_call;
         sd_bus_slot *stopped_match;
-        BusWatch watch;
+        Outage outage;
         pid_t command;
         uint64_t started_usec;
         bool is_warned; /* of what another Ctrl-C does */
@@ -88,11 +85,10 @@ static void recording_deinit(Recording *recording) {
         sd_bus_slot_unref(recording->progress_call);
         sd_bus_slot_unref(recording->notes_call);
         sd_bus_slot_unref(recording->stopped_match);
-        bus_watch_deinit(&recording->watch);
+        outage_deinit(&recording->outage);
         snapshot_writer_deinit(&recording->snapshots);
         sd_event_source_disable_unref(recording->command_source);
         sd_event_source_disable_unref(recording->progress_source);
-        sd_event_source_disable_unref(recording->away_source);
         process_end(&recording->command, COMMAND_GRACE_MS);
         sd_bus_detach_event(recording->options->client->bus);
         sd_event_unref(recording->event);
@@ -162,6 +158,13 @@ recording_get_info(Recording *recording, sd_bus_slot **slot, sd_bus_message_hand
                                         TRACING_SESSION_INTERFACE);
 }
 
+/* Asks for the properties, for what comes next. */
+static int recording_ask(Recording *recording, sd_bus_message_handler_t on_reply) {
+        int r = recording_get_info(recording, &recording->call, on_reply);
+
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
 /* Reports each note once: those of the start when it records, later ones at the end. */
 static void recording_say_notes(Recording *recording) {
         RecordingResult *result = recording->result;
@@ -191,11 +194,8 @@ static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
 }
 
 static int recording_look(Recording *recording) {
-        int r;
-
         recording->state = RECORDING_LOOKING;
-        r = recording_get_info(recording, &recording->call, on_last_info);
-        return r < 0 ? recording_fail_errno(recording, r) : 0;
+        return recording_ask(recording, on_last_info);
 }
 
 static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
@@ -216,8 +216,8 @@ static void on_snapshots_written(void *userdata) {
 
 /* The session has stopped. */
 static int recording_ended(Recording *recording) {
+        outage_end(&recording->outage); /* Stop() may have been its end */
         progress_clear(&recording->progress);
-        recording->away_source = sd_event_source_disable_unref(recording->away_source);
         recording->progress_source = sd_event_source_disable_unref(recording->progress_source);
         recording->progress_call = sd_bus_slot_unref(recording->progress_call);
         recording->state = RECORDING_READING;
@@ -236,7 +236,7 @@ static int on_stop_replied(sd_bus_message *reply, void *userdata, sd_bus_error *
         Recording *recording = userdata;
         int r;
 
-        if (bus_watch_has_lost(reply) && !bus_watch_is_closed(&recording->watch))
+        if (outage_has_lost(&recording->outage, reply))
                 return 0;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
@@ -264,23 +264,47 @@ static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_err
         return recording_stop(recording); /* does nothing when it was us */
 }
 
+static int recording_match(Recording *recording) {
+        const BusClient *client = recording->options->client;
+        int r = 0;
+
+        if (recording->options->snapshots)
+                r = snapshot_writer_match(&recording->snapshots);
+        return r < 0 ? r
+                     : sd_bus_match_signal(client->bus,
+                                           &recording->stopped_match,
+                                           client->destination,
+                                           NULL,
+                                           TRACING_SESSION_INTERFACE,
+                                           "Stopped",
+                                           on_stopped_signal,
+                                           recording);
+}
+
+static int recording_fail_lost(Recording *recording) {
+        say_error(_("the service failed, and its next process could not continue the recording"));
+        progress_clear(&recording->progress);
+        return recording_done(recording, STATUS_NO_SERVICE);
+}
+
+static void recording_say_outage(Recording *recording, uint64_t usec) {
+        progress_clear(&recording->progress);
+        if (!recording->options->is_quiet)
+                fprintf(stderr,
+                        _("The service was away for %.2f s; the recording goes on.\n"),
+                        (double)usec / 1e6);
+}
+
 /* It is as it was, or it has ended meanwhile. */
 static int on_back_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         SessionInfo *info = &recording->result->info;
-        uint64_t now = 0;
 
-        if (bus_watch_has_lost(reply))
+        if (outage_has_lost(&recording->outage, reply))
                 return 0; /* gone again */
         if (sd_bus_message_is_method_error(reply, NULL) || session_info_read(info, reply) < 0)
-                return recording_fail_errno(recording, -ECONNRESET);
-        recording->away_source = sd_event_source_disable_unref(recording->away_source);
-        sd_event_now(recording->event, CLOCK_MONOTONIC, &now);
-        progress_clear(&recording->progress);
-        if (!recording->options->is_quiet)
-                fprintf(stderr,
-                        _("The service was away for %.1f s; the recording goes on.\n"),
-                        (double)(now - recording->away_usec) / 1e6);
+                return recording_fail_lost(recording);
+        recording_say_outage(recording, outage_end(&recording->outage));
         recording_say_notes(recording);
         if (recording->state == RECORDING_STOPPING)
                 recording->state = RECORDING_RUNNING;
@@ -289,42 +313,49 @@ static int on_back_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         return recording_stop(recording);
 }
 
+static int on_taken_over(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        if (outage_has_lost(&recording->outage, reply))
+                return 0; /* gone again */
+        return sd_bus_message_is_method_error(reply, NULL) ? recording_fail_lost(recording)
+                                                           : recording_ask(recording, on_back_info);
+}
+
+/* On a message bus the session still belongs to our connection. */
 static int on_service_back(void *userdata) {
         Recording *recording = userdata;
-        int r;
 
-        if (!recording->away_source)
-                return 0;
-        r = recording_get_info(recording, &recording->call, on_back_info);
-        return r < 0 ? recording_fail_errno(recording, r) : 0;
+        if (recording->options->client->destination)
+                return recording_ask(recording, on_back_info);
+        return recording_call(recording, "Attach", on_taken_over, BUS_START_TIMEOUT_USEC);
 }
 
-static int on_away_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
-        return recording_fail_errno(userdata, -ECONNRESET);
-}
-
-/* What is being read is gone with it. While it starts, the call's own error says more. */
-static int on_service_gone(void *userdata) {
+static int on_service_lost(void *userdata) {
         Recording *recording = userdata;
-        const bool can_go_on =
-                recording->state == RECORDING_RUNNING || recording->state == RECORDING_STOPPING;
-        int r;
 
-        if (!recording->result->is_started || recording->away_source)
-                return 0;
-        if (!can_go_on && !bus_watch_is_closed(&recording->watch))
-                return 0; /* the call that is under way says how that went */
-        if (bus_watch_is_closed(&recording->watch))
-                return recording_fail_errno(recording, -ECONNRESET);
-        sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->away_usec);
-        r = sd_event_add_time_relative(recording->event,
-                                       &recording->away_source,
-                                       CLOCK_MONOTONIC,
-                                       AWAY_USEC,
-                                       0,
-                                       on_away_too_long,
-                                       recording);
-        return r < 0 ? recording_fail_errno(recording, r) : 0;
+        if (!recording->result->is_started)
+                return 0; /* the call's own error says more */
+        return outage_is_on(&recording->outage) ? recording_fail_lost(recording)
+                                                : recording_fail_errno(recording, -ECONNRESET);
+}
+
+/* What is being read is gone with it. */
+static bool recording_can_go_on(void *userdata) {
+        const Recording *recording = userdata;
+
+        return recording->result->is_started &&
+               (recording->state == RECORDING_RUNNING || recording->state == RECORDING_STOPPING);
+}
+
+static int on_connected(void *userdata) {
+        Recording *recording = userdata;
+
+        recording->call = sd_bus_slot_unref(recording->call);
+        recording->progress_call = sd_bus_slot_unref(recording->progress_call);
+        recording->notes_call = sd_bus_slot_unref(recording->notes_call);
+        recording->stopped_match = sd_bus_slot_unref(recording->stopped_match);
+        return recording_match(recording);
 }
 
 static int on_command_ended(sd_event_source *source, const siginfo_t *info, void *userdata) {
@@ -559,13 +590,11 @@ static int on_attached_info(sd_bus_message *reply, void *userdata, sd_bus_error 
 
 static int on_attached(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
-        int r;
 
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
         recording->result->session_path = g_strdup(recording->options->attach_path);
-        r = recording_get_info(recording, &recording->call, on_attached_info);
-        return r < 0 ? recording_fail_errno(recording, r) : 0;
+        return recording_ask(recording, on_attached_info);
 }
 
 /* All that the loop takes from signalfd has to be blocked, and SIGCHLD for the command. */
@@ -587,30 +616,27 @@ static int recording_watch_signals(Recording *recording) {
 }
 
 static int recording_watch_bus(Recording *recording) {
-        const BusClient *client = recording->options->client;
+        const RecordingOptions *options = recording->options;
+        const OutageOptions outage = {
+                .client = options->client,
+                .event = recording->event,
+                .socket = options->socket,
+                .can_go_on = recording_can_go_on,
+                .on_connected = on_connected,
+                .on_back = on_service_back,
+                .on_lost = on_service_lost,
+                .userdata = recording,
+        };
         int r;
 
-        if (recording->options->snapshots) {
-                SnapshotWriterOptions snapshots = *recording->options->snapshots;
+        if (options->snapshots) {
+                SnapshotWriterOptions snapshots = *options->snapshots;
 
                 snapshots.progress = &recording->progress;
-                r = snapshot_writer_start(&recording->snapshots, &snapshots);
-                if (r < 0)
-                        return r;
+                snapshot_writer_init(&recording->snapshots, &snapshots);
         }
-        r = sd_bus_match_signal(client->bus,
-                                &recording->stopped_match,
-                                client->destination,
-                                NULL,
-                                TRACING_SESSION_INTERFACE,
-                                "Stopped",
-                                on_stopped_signal,
-                                recording);
-        if (r < 0)
-                return r;
-        r = bus_watch_start(&recording->watch, client, on_service_gone, recording);
-        bus_watch_go_on(&recording->watch, on_service_back);
-        return r;
+        r = recording_match(recording);
+        return r < 0 ? r : outage_watch(&recording->outage, &outage);
 }
 
 static int recording_begin(Recording *recording) {

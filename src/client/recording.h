@@ -20,10 +20,10 @@ typedef struct RecordingOptions RecordingOptions;
 typedef struct RecordingResult RecordingResult;
 
 struct RecordingOptions {
-        const BusClient *client;
-        sd_bus_message *start;                    /* the StartSession() call; or: */
-        const char *attach_path;                  /* a session that runs, to take over */
-        const char *const *command;               /* or NULL */
+        BusClient *client;          /* another one after an outage of a private service */
+        sd_bus_message *start;      /* the StartSession() call; or: */
+        const char *attach_path;    /* a session that runs, to take over */
+        const char *const *command; /* or NULL */
         const ProcessVariable *command_variables; /* what it is told */
         bool owns_stdout;   /* JSON or a trace goes there: what the command writes goes to stderr */
         const char *socket; /* of a private service, or NULL */

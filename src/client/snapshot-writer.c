@@ -221,12 +221,17 @@ static int on_triggered(sd_bus_message *message, void *userdata, sd_bus_error *r
         return 0;
 }
 
-int snapshot_writer_start(SnapshotWriter *writer, const SnapshotWriterOptions *options) {
-        const BusClient *client = options->client;
-        int r;
-
+void snapshot_writer_init(SnapshotWriter *writer, const SnapshotWriterOptions *options) {
         *writer = (SnapshotWriter){ .options = *options, .output = OUTPUT_FILE_INIT };
         g_queue_init(&writer->pending);
+}
+
+int snapshot_writer_match(SnapshotWriter *writer) {
+        const BusClient *client = writer->options.client;
+        int r;
+
+        writer->taken_match = sd_bus_slot_unref(writer->taken_match);
+        writer->triggered_match = sd_bus_slot_unref(writer->triggered_match);
         r = sd_bus_match_signal(client->bus,
                                 &writer->taken_match,
                                 client->destination,

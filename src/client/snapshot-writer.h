@@ -41,8 +41,10 @@ typedef struct SnapshotWriter {
         void *userdata;
 } SnapshotWriter;
 
-/* From now on signals are taken; nothing is written before the session is known. 0 or an errno. */
-int snapshot_writer_start(SnapshotWriter *writer, const SnapshotWriterOptions *options);
+/* Nothing is written before the session is known. */
+void snapshot_writer_init(SnapshotWriter *writer, const SnapshotWriterOptions *options);
+/* From now on signals are taken; again on a new connection of the client's. 0 or an errno. */
+int snapshot_writer_match(SnapshotWriter *writer);
 void snapshot_writer_deinit(SnapshotWriter *writer);
 
 void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);

@@ -24,6 +24,7 @@
 #define END_GRACE_MS        3000
 #define WAKE_TIMEOUT_USEC   (5 * G_USEC_PER_SEC)
 #define SOCKET_NAME         "native.sock"
+#define NOTIFY_NAME         "notify.sock"
 
 /* What is not named after the kernel, which all of their other sources begin with. */
 static const char *const other_probe_sources[] = {
@@ -66,14 +67,17 @@ static char *program_path(const char *variable, const char *in_build, const char
         return g_strdup(installed);
 }
 
+static ExitStatus say_no_start(const char *path, int r) {
+        say_error(_("cannot start %s: %s"), path, g_strerror(-r));
+        return STATUS_NO_SERVICE;
+}
+
 static ExitStatus spawn_helper(pid_t *ret,
                                const char *path,
                                const char *socket,
                                const ProcessSocket *listen,
                                size_t n_listen) {
-        const char *const argv[] = {
-                path, socket || n_listen == PROCESS_SOCKETS_MAX ? "--standalone" : "--user", NULL
-        };
+        const char *const argv[] = { path, socket ? "--standalone" : "--user", NULL };
         const ProcessVariable variables[] = { { TRACING_ENV_SOCKET, socket, false }, { 0 } };
         const ProcessSpec spec = {
                 .argv = argv,
@@ -84,10 +88,7 @@ static ExitStatus spawn_helper(pid_t *ret,
         };
         int r = process_spawn(ret, &spec);
 
-        if (r == 0)
-                return STATUS_OK;
-        say_error(_("cannot start %s: %s"), path, g_strerror(-r));
-        return STATUS_NO_SERVICE;
+        return r < 0 ? say_no_start(path, r) : STATUS_OK;
 }
 
 static int make_listener(int *ret, const char *path) {
@@ -122,6 +123,11 @@ static int make_directory(Standalone *standalone) {
         return 0;
 }
 
+static ExitStatus say_dead(const char *name, int exit_status) {
+        say_error(_("%s exited immediately with status %d"), name, exit_status);
+        return STATUS_NO_SERVICE;
+}
+
 /* A helper that ended already; its status says more than a broken connection. */
 static bool helper_is_dead(pid_t *pid, const char *name) {
         int status;
@@ -129,7 +135,7 @@ static bool helper_is_dead(pid_t *pid, const char *name) {
         if (*pid <= 0 || waitpid(*pid, &status, WNOHANG) != *pid)
                 return false;
         *pid = 0;
-        say_error(_("%s exited immediately with status %d"), name, process_exit_status(status));
+        say_dead(name, process_exit_status(status));
         return true;
 }
 
@@ -137,7 +143,7 @@ static bool helper_is_dead(pid_t *pid, const char *name) {
 static ExitStatus connect_to_service(Standalone *standalone, BusClient *client, Waiting *waiting) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
         ExitStatus status;
-        int r;
+        int exit_status, r;
 
         r = bus_client_open_socket(client, standalone->socket);
         if (r >= 0)
@@ -150,8 +156,8 @@ static ExitStatus connect_to_service(Standalone *standalone, BusClient *client, 
         status = waiting_send(waiting, client, call, BUS_CALL_TIMEOUT_USEC, &reply);
         if (status || !sd_bus_message_is_method_error(reply, NULL))
                 return status;
-        if (helper_is_dead(&standalone->service, "desktraced"))
-                return STATUS_NO_SERVICE;
+        if (service_keeper_has_failed(standalone->service, &exit_status))
+                return say_dead("desktraced", exit_status);
         return bus_client_say_error(sd_bus_message_get_error(reply));
 }
 
@@ -174,20 +180,33 @@ static int make_listeners(const Standalone *standalone,
         return r;
 }
 
-static ExitStatus start_service(Standalone *standalone,
-                                ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
+static ExitStatus keep_service(Standalone *standalone,
+                               const ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
         g_autofree char *path =
                 program_path("DESKTRACE_DAEMON", "daemon/desktraced", DESKTRACED_PATH);
+        g_autofree char *notify_path = g_build_filename(standalone->directory, NOTIFY_NAME, NULL);
+        const ServiceKeeperOptions options = {
+                .program = path,
+                .notify_path = notify_path,
+                .listening = sockets,
+                .n_listening = PROCESS_SOCKETS_MAX,
+        };
+        int r = service_keeper_new(&standalone->service, &options);
+
+        return r < 0 ? say_no_start(path, r) : STATUS_OK;
+}
+
+static ExitStatus start_service(Standalone *standalone,
+                                ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
         int r;
 
         r = make_directory(standalone);
         if (r == 0)
                 r = make_listeners(standalone, sockets);
-        if (r < 0) {
-                say_error(_("cannot make a socket in %s: %s"), g_get_tmp_dir(), g_strerror(-r));
-                return STATUS_FAILED;
-        }
-        return spawn_helper(&standalone->service, path, NULL, sockets, PROCESS_SOCKETS_MAX);
+        if (r == 0)
+                return keep_service(standalone, sockets);
+        say_error(_("cannot make a socket in %s: %s"), g_get_tmp_dir(), g_strerror(-r));
+        return STATUS_FAILED;
 }
 
 ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting) {
@@ -198,8 +217,8 @@ ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *
         };
         ExitStatus status = start_service(standalone, sockets);
 
-        close_listeners(
-                sockets); /* if the service dies, connections must fail instead of waiting */
+        /* The keeper has its own. When it closes them, connections must fail instead of waiting. */
+        close_listeners(sockets);
         return status ? status : connect_to_service(standalone, client, waiting);
 }
 
@@ -398,7 +417,7 @@ void standalone_deinit(Standalone *standalone) {
         if (process_end(&standalone->probes, END_GRACE_MS) != 0)
                 clean_up_after_probes();
         process_end(&standalone->bridges, END_GRACE_MS);
-        process_end(&standalone->service, END_GRACE_MS);
+        standalone->service = service_keeper_free(standalone->service);
         remove_socket(&standalone->socket);
         remove_socket(&standalone->producer_socket);
         remove_socket(&standalone->consumer_socket);

@@ -6,7 +6,7 @@
  *
  * Makes a directory that only we can enter, listens on sockets in it, and starts desktraced with these as
  * systemd would, and desktrace-probes when kernel data is wanted. No bus and no systemd are needed. Both end with
- * us, however we end.
+ * us, however we end. A service that is killed is started again, with what it has left (service-keeper.h).
  */
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 
 #include "client/bus-client.h"
 #include "client/command-ends.h"
+#include "client/service-keeper.h"
 #include "client/waiting.h"
 
 #define PROBE_PREFIX "linux." /* of most data sources that desktrace-probes offers */
@@ -27,7 +28,7 @@ typedef struct Standalone {
         char *socket;
         char *producer_socket,
                 *consumer_socket; /* for programs with Perfetto's SDK, and for its own */
-        pid_t service;
+        ServiceKeeper *service;
         pid_t probes, bridges; /* 0: not started */
 } Standalone;
 

@@ -33,10 +33,8 @@ report(const Invocation *invocation, OutputFile *output, RecordingResult *result
         return status ? status : trace_report(&report);
 }
 
-static ExitStatus follow(const Invocation *invocation,
-                         const BusClient *client,
-                         const char *path,
-                         OutputFile *output) {
+static ExitStatus
+follow(const Invocation *invocation, BusClient *client, const char *path, OutputFile *output) {
         _cleanup_(recording_result_deinit) RecordingResult result = RECORDING_RESULT_INIT;
         const RecordingOptions options = {
                 .client = client,

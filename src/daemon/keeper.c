@@ -421,12 +421,14 @@ static int keeper_go_on(Keeper *keeper, Found *found) {
         return r;
 }
 
-static void found_tell(const Found *found, uint64_t now) {
-        log_notice("session %" PRIu64 " of the process before goes on after %.3f s; packets lost "
-                   "of its output: %" PRIu64,
-                   found->id,
-                   now > found->left_at ? (double)(now - found->left_at) / 1e9 : 0,
-                   found->n_lost);
+/* The command that has started a private service says it. */
+static void found_tell(const Found *found, uint64_t now, bool is_private) {
+        log_at(is_private ? LOG_DEBUG : LOG_NOTICE,
+               "session %" PRIu64 " of the process before goes on after %.3f s; packets lost "
+               "of its output: %" PRIu64,
+               found->id,
+               now > found->left_at ? (double)(now - found->left_at) / 1e9 : 0,
+               found->n_lost);
         for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
                 if (found->buffers[i].n_broken > 0)
                         log_warning("session %" PRIu64 ": %u pieces of buffer %zu are lost",
@@ -465,7 +467,7 @@ static void keeper_take(Keeper *keeper, Found *found) {
         find_output_name(found, output);
         r = keeper_go_on(keeper, found);
         if (r == 0) {
-                found_tell(found, bus_now(keeper->bus));
+                found_tell(found, bus_now(keeper->bus), keeper->bus->info->is_private);
                 return;
         }
         kept_forget(found->id, SESSION_BUFFERS_MAX);
@@ -524,6 +526,23 @@ void keeper_leave(Keeper *keeper) {
         list_for_each (kept, &keeper->kept, link)
                 kept_state_succeed(&kept->state);
         kept_producers_succeed(&keeper->producers);
+}
+
+static void keep_none(OwnedSessions *sessions) {
+        OwnedSession *owned;
+
+        list_for_each (owned, &sessions->all, link) {
+                owned->is_kept = false;
+                owned->cannot_be_kept = true;
+        }
+}
+
+void keeper_end(Keeper *keeper) {
+        if (!keeper->bus)
+                return;
+        keeper_leave(keeper);
+        keep_none(&keeper->bus->sessions);
+        keep_none(ports_sessions(keeper->ports));
 }
 
 void keeper_deinit(Keeper *keeper) {

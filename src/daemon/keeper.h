@@ -29,6 +29,8 @@ typedef struct Keeper {
 void keeper_init(Keeper *keeper, Bus *bus, Ports *ports);
 /* This process has been told to end: however soon that is, it has not failed. */
 void keeper_leave(Keeper *keeper);
+/* Nor will there be another process: sessions are not left to it. */
+void keeper_end(Keeper *keeper);
 /* What is kept stays. Zeros are allowed. */
 void keeper_deinit(Keeper *keeper);
 

@@ -277,7 +277,9 @@ void kept_producers_take(KeptProducers *producers) {
                 if (kept_take(producers, kept) != 0)
                         kept_forget(producers, kept);
         if (producers->n > 0)
-                log_notice("%zu programs of the process before are expected back", producers->n);
+                log_at(producers->bus->info->is_private ? LOG_DEBUG : LOG_NOTICE,
+                       "%zu programs of the process before are expected back",
+                       producers->n);
         free(producers->origins);
         producers->origins = NULL;
         producers->n_origins = 0;

@@ -25,6 +25,7 @@
 #include "loop.h"
 #include "shared/fd.h"
 #include "shared/log-user.h"
+#include "sink-kept.h"
 #include "sink.h"
 
 #define TIMER_ACCURACY_USEC 1000
@@ -305,7 +306,10 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         sd_notify(0, "STOPPING=1\nSTATUS=Stopping sessions.");
         loop->stop_deadline = bus_now(loop->bus) + LOOP_STOP_TIMEOUT_NS;
         loop->extend_deadline = bus_now(loop->bus);
-        keeper_leave(&loop->keeper);
+        if (loop->mode == LOOP_STANDALONE)
+                keeper_end(&loop->keeper); /* as its command has ended */
+        else
+                keeper_leave(&loop->keeper);
         listeners_end(&loop->listeners);
         bus_stop_sessions(loop->bus, "service-stopped");
         ports_stop_sessions(loop->ports, "service-stopped");
@@ -415,7 +419,9 @@ static int loop_add_bus(Loop *loop) {
         if (r < 0)
                 return r;
         kept_events_load(&loop->bus->events);
-        if (loop->mode != LOOP_STANDALONE) {
+        if (loop->mode == LOOP_STANDALONE) {
+                sink_keep_all();
+        } else {
                 r = bus_line_open(
                         &loop->line, &message_bus, loop->mode == LOOP_SYSTEM, op_user_of, loop);
                 loop->bus->line = loop->line;
@@ -553,7 +559,7 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
                 r = loop_add_bus(loop);
         if (r >= 0)
                 r = loop_add_ports(loop);
-        if (r >= 0 && loop->mode != LOOP_STANDALONE)
+        if (r >= 0)
                 keeper_init(&loop->keeper, loop->bus, loop->ports);
         if (r >= 0)
                 r = loop_add_timer(loop);

@@ -13,3 +13,5 @@
 
 /* For the sink's thread. */
 bool sink_may_be_kept(int fd);
+/* From now on any file may be kept, as only the user's own command would wait. Before the first thread. */
+void sink_keep_all(void);

@@ -5,19 +5,25 @@
  * Lifetime: when a program with data sources ends
  *
  * One that systemd or a bus has started ends when it has had nothing to do for a while, and is started again when it is
- * needed. One that serves a private service ends with that service: with the process that made its socket.
+ * needed. One that serves a private service ends with that service: with the process that listens on its socket, unless
+ * another one does so soon, as a killed service may be started again.
  */
 
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
 #define LIFETIME_IDLE_US UINT64_C(5000000)
+#define LIFETIME_RETURN_US \
+        UINT64_C(10000000) /* that nobody may listen, while the socket is still there */
 
 typedef struct Lifetime {
         sd_event *event;
         sd_event_source *idle;  /* NULL: it does not end by itself */
-        sd_event_source *owner; /* NULL: nobody made a socket */
+        sd_event_source *owner; /* NULL: nobody listens on a socket */
         int owner_fd;
+        sd_event_source *search; /* for the next owner */
+        uint64_t search_until_us;
+        const char *socket;
 } Lifetime;
 
 #define LIFETIME_INIT \

@@ -201,15 +201,6 @@ if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=128k tmpfs full 2>
         umount full
 fi
 
-killed_service() {
-        local status=0
-        "$DESKTRACE" record --standalone -p apps -o killed.pftrace -- \
-                sh -c 'sleep 1.5; kill -KILL "$(pgrep -P "$PPID" -x desktraced)"; sleep 2' || status=$?
-        return "$status"
-}
-exits 8 "a service that dies is told" 'closed the connection|service' killed_service
-ok "and what it had written is kept" test -s killed.pftrace
-
 # Stopped while its service starts, which here takes longer than the test may: nothing is left, and it says so.
 cat >"$tmp/slow-daemon" <<SLOW
 #!/bin/sh

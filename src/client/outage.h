@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Outage: the service has gone, and may come back
+ *
+ * On a message bus it comes back under its name. A private service that we keep ourselves (service-keeper.h) comes back
+ * on its socket, where a new connection waits for it; the old one is replaced. If neither happens within
+ * OUTAGE_MAX_USEC, or a connection of another kind is closed, it is over.
+ */
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "client/bus-client.h"
+#include "client/bus-watch.h"
+
+#define OUTAGE_MAX_USEC (UINT64_C(10) * 1000000)
+
+typedef struct OutageOptions {
+        BusClient *client;
+        sd_event *event;
+        const char *socket; /* of a private service of ours, or NULL */
+        /* Whether what goes on now can go on afterwards. */
+        bool (*can_go_on)(void *userdata);
+        /* A new connection: nothing of the old one is left, so what is watched there has to be watched again. */
+        int (*on_connected)(void *userdata);
+        /* Somebody answers, or will. Comes again if the service goes once more before outage_end(). */
+        int (*on_back)(void *userdata);
+        int (*on_lost)(void *userdata);
+        void *userdata;
+} OutageOptions;
+
+typedef struct Outage {
+        OutageOptions options;
+        BusWatch watch;
+        sd_event_source *timer; /* while there is one */
+        sd_event_source *reconnect;
+        uint64_t since_usec;
+} Outage;
+
+/* Must not be moved. 0 or an errno. */
+int outage_watch(Outage *outage, const OutageOptions *options);
+/* With what it watches, so before the connection is closed. */
+void outage_deinit(Outage *outage);
+
+static inline bool outage_is_on(const Outage *outage) {
+        return outage->timer;
+}
+
+/* All is well again; returns how long it was. */
+uint64_t outage_end(Outage *outage);
+
+/* Whether a call has no reply because the service has gone, and another process of it may answer. */
+bool outage_has_lost(const Outage *outage, sd_bus_message *reply);
