@@ -15,11 +15,12 @@ typedef struct AnswerCores {
         size_t n_present;    /* CPUs on which anything ran */
 } AnswerCores;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int answer_cores_init(AnswerCores *cores, const TraceStore *store);
 void answer_cores_deinit(AnswerCores *cores);
 
-/* Counts how long each thread but the idle ones ran there, with `high` in the upper half of the key. 0, or -ENOMEM. */
+/* Counts how long each thread but the idle ones ran there, with `high` in the upper half of the key. Returns 0, or
+ * -ENOMEM. */
 int answer_cores_tally(const AnswerCores *cores,
                        uint32_t cpu,
                        int64_t from,

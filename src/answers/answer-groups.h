@@ -16,7 +16,7 @@ typedef struct AnswerGroups {
         size_t n;      /* number of values: one more than the largest */
 } AnswerGroups;
 
-/* Rows whose value is n_max or more, or missing, join group 0. 0, or -ENOMEM. */
+/* Rows whose value is n_max or more, or missing, join group 0. Returns 0, or -ENOMEM. */
 int answer_groups_init(AnswerGroups *groups,
                        const TraceTable *table,
                        unsigned column,

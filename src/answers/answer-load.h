@@ -33,12 +33,12 @@ typedef struct AnswerLoad AnswerLoad;
 #define ANSWER_LOAD_PARTS \
         (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_EVENTS)
 
-/* The store must outlive it. 0, or -ENOMEM. */
+/* The store must outlive it. Returns 0, or -ENOMEM. */
 int answer_load_new(AnswerLoad **ret, const TraceStore *store, AnswerGroup group);
 AnswerLoad *answer_load_free(AnswerLoad *load);
 DEFINE_CLEANUP(AnswerLoad *, answer_load_free)
 
-/* The next interval, which begins where the previous one ended, or later. 0, or -ENOMEM. */
+/* The next interval, which begins where the previous one ended, or later. Returns 0, or -ENOMEM. */
 int answer_load_next(AnswerLoad *load,
                      int64_t from,
                      int64_t to,

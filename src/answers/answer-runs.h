@@ -21,7 +21,7 @@ typedef struct AnswerRuns {
         size_t n;
 } AnswerRuns;
 
-/* Does not change `cores`. 0, or -ENOMEM. */
+/* Does not change `cores`. Returns 0, or -ENOMEM. */
 int answer_runs_init(AnswerRuns *runs, const AnswerCores *cores, const TraceStore *store);
 void answer_runs_deinit(AnswerRuns *runs);
 

@@ -34,7 +34,7 @@ typedef struct AnswerStates {
         size_t n, n_allocated;
 } AnswerStates;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int answer_states_init(AnswerStates *states, const TraceStore *store, uint32_t utid, int64_t last);
 void answer_states_deinit(AnswerStates *states);
 

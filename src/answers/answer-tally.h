@@ -22,7 +22,7 @@ typedef struct AnswerTally {
 
 void answer_tally_deinit(AnswerTally *tally);
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int answer_tally_add(AnswerTally *tally, uint64_t key, int64_t at, int64_t ns);
 /* Likewise, but adds only time and counts nothing. */
 int answer_tally_add_time(AnswerTally *tally, uint64_t key, int64_t ns);
@@ -32,5 +32,5 @@ void answer_tally_sort(AnswerTally *tally);
 /* Likewise, by the count. */
 void answer_tally_sort_by_count(AnswerTally *tally);
 
-/* NULL: nothing was counted. */
+/* Returns NULL if nothing was counted. */
 const AnswerTallyItem *answer_tally_most(const AnswerTally *tally);

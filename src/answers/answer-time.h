@@ -36,7 +36,7 @@ static inline int64_t time_of_real(double ns) {
 }
 
 /* From the first event to the end of the last one: of slices, counters, switches, samples and heaps; of the journal
- * only if there are none of these. False: there is nothing. */
+ * only if there are none of these. Returns false if there is nothing. */
 bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end);
 
 /* The first row of a sorted table at or after a time. */

@@ -61,7 +61,7 @@ typedef struct Wait {
         uint32_t cpu; /* where the thread ran afterwards; TRACE_NONE: nowhere */
 } Wait;
 
-/* False: the row is no wait. The thread's next state tells where it ran afterwards. */
+/* Returns false if the row is no wait. The thread's next state tells where it ran afterwards. */
 static bool find_wait(Wait *ret, const Waits *waits, uint32_t utid, size_t i) {
         const TraceStore *store = waits->question->store;
         const TraceTable *table = &store->tables[TRACE_TABLE_STATE];

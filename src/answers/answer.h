@@ -92,9 +92,9 @@ enum {
         ANSWER_E_NO_SLICE, /* no slice has this name or id */
 };
 
-/* 0, an outcome, or -ENOMEM; an outcome comes without an answer. */
+/* Returns 0, an outcome, or -ENOMEM; an outcome comes without an answer. */
 int answer_find(Answer **ret, const AnswerDef *def, const AnswerQuestion *question);
-/* An empty answer. 0, or -ENOMEM. */
+/* An empty answer. Returns 0, or -ENOMEM. */
 int answer_new(Answer **ret, const AnswerDef *def, size_t n_rows_max);
 Answer *answer_free(Answer *answer);
 DEFINE_CLEANUP(Answer *, answer_free)

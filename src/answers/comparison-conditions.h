@@ -47,7 +47,8 @@ typedef struct ComparisonConditions {
 
 void comparison_conditions_deinit(ComparisonConditions *conditions);
 
-/* Adds a recording, whose time from start to end is compared and in which threads ran for busy_ns. 0, or -ENOMEM. */
+/* Adds a recording, whose time from start to end is compared and in which threads ran for busy_ns. Returns 0, or
+ * -ENOMEM. */
 int comparison_conditions_add(ComparisonConditions *conditions,
                               unsigned side,
                               const TraceStore *store,

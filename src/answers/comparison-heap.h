@@ -21,6 +21,6 @@ typedef struct ComparisonHeap {
         size_t n, n_allocated;
 } ComparisonHeap;
 
-/* 0, or -ENOMEM; to be deinitialised either way. */
+/* Returns 0, or -ENOMEM; to be deinitialised either way. */
 int comparison_heap_init(ComparisonHeap *heap, const TraceStore *store, int64_t at);
 void comparison_heap_deinit(ComparisonHeap *heap);

@@ -44,12 +44,12 @@ typedef struct Comparison {
         size_t n_tested;
 } Comparison;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only);
 void comparison_deinit(Comparison *comparison);
 
 /* Adds a recording to a side (0 or 1), or only a part of it if `part` is not NULL: the slices that begin in the
- * part, and the CPU time used in it. 0, or -ENOMEM. */
+ * part, and the CPU time used in it. Returns 0, or -ENOMEM. */
 int comparison_add(Comparison *comparison,
                    unsigned side,
                    const TraceStore *store,
@@ -104,8 +104,8 @@ enum {
         DIFF_COLUMN_GROWTH, /* of heaps only */
 };
 
-/* Rows with the largest change first; for heaps, with the largest growth first. 0, or -ENOMEM. */
+/* Rows with the largest change first; for heaps, with the largest growth first. Returns 0, or -ENOMEM. */
 int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret);
 
-/* By how much the median of a name changed: 0.1 means 10 % more. False: it is missing on one side. */
+/* By how much the median of a name changed: 0.1 means 10 % more. Returns false if it is missing on one side. */
 bool comparison_change(const Comparison *comparison, const char *name, double *ret);

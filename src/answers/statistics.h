@@ -25,8 +25,8 @@ double statistics_rank_p(const double *a, size_t n_a, const double *b, size_t n_
 /* The smallest p that samples of these sizes can reach. */
 double statistics_rank_p_min(size_t n_a, size_t n_b);
 
-/* The 95 % interval of the ratio of the medians, b / a, by resampling with a fixed seed. False: too few values, or
- * out of memory. */
+/* The 95 % interval of the ratio of the medians, b / a, by resampling with a fixed seed. Returns false if there are
+ * too few values, or memory has run out. */
 bool statistics_ratio_interval(const double *a,
                                size_t n_a,
                                const double *b,
@@ -34,7 +34,7 @@ bool statistics_ratio_interval(const double *a,
                                double *ret_low,
                                double *ret_high);
 
-/* Holm's method: corrects each p for the number of tests, in place. False: out of memory. */
+/* Holm's method: corrects each p for the number of tests, in place. Returns false if memory has run out. */
 bool statistics_correct(double *p, size_t n);
 
 /* Does not reorder the values. Negative: out of memory; values never are. */

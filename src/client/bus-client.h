@@ -26,10 +26,10 @@ void bus_client_deinit(BusClient *client);
 /* Connects as the invocation says. Reports errors. */
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation);
 
-/* Connects by the choice alone, and reports nothing. 0 or an errno. */
+/* Connects by the choice alone, and reports nothing. Returns 0 or an errno. */
 int bus_client_try_open(BusClient *client, BusChoice choice);
 
-/* Connects to a service that listens at a socket's path. 0 or an errno. */
+/* Connects to a service that listens at a socket's path. Returns 0 or an errno. */
 int bus_client_open_socket(BusClient *client, const char *path);
 
 /* Like sd_bus_call_method(). Reports errors; `types` and `ret_reply` may be NULL. */
@@ -41,7 +41,7 @@ ExitStatus bus_client_call(const BusClient *client,
                            const char *types,
                            ...);
 
-/* An empty message, for calls with arguments that do not fit on a line. 0 or an errno. */
+/* An empty message, for calls with arguments that do not fit on a line. Returns 0 or an errno. */
 int bus_client_new_call(const BusClient *client,
                         sd_bus_message **ret,
                         const char *path,

@@ -24,7 +24,7 @@ int property_read_uint32(sd_bus_message *message, void *member);
 int property_read_uint64(sd_bus_message *message, void *member);
 int property_read_bool(sd_bus_message *message, void *member); /* bool */
 
-/* Reads one a{sv}. Entries that are not in the table, or have another type, are skipped. 0 or an errno. */
+/* Reads one a{sv}. Entries that are not in the table, or have another type, are skipped. Returns 0 or an errno. */
 int properties_read(sd_bus_message *message, const PropertyRow *rows, size_t n_rows, void *object);
 
 /* Properties.GetAll(). Reports errors. */

@@ -21,7 +21,7 @@ typedef struct BusWatch {
 } BusWatch;
 
 /* Calls on_gone() once, from the loop that the bus is attached to, and returns its result from the handler. The
- * watch must not be moved. 0 or an errno. */
+ * watch must not be moved. Returns 0 or an errno. */
 int bus_watch_start(BusWatch *watch,
                     const BusClient *client,
                     int (*on_gone)(void *userdata),

@@ -47,7 +47,7 @@ bool charset_is_utf8(void) {
         return charset == NULL;
 }
 
-/* 0, or -1 if the charset lacks the character. */
+/* Returns 0, or -1 if the charset lacks the character. */
 static int convert(iconv_t with,
                    const char *from,
                    size_t n_from,

@@ -29,7 +29,7 @@ typedef struct CommandEnds {
                 .ours = { -1, -1 }, .its = { -1, -1 } \
         }
 
-/* Makes the ends for those of these sources that record a command. 0 or a negative errno. */
+/* Makes the ends for those of these sources that record a command. Returns 0 or a negative errno. */
 int command_ends_make(CommandEnds *ends, char *const *sources);
 void command_ends_deinit(CommandEnds *ends);
 

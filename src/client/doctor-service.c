@@ -41,7 +41,7 @@ static NameState name_state(const Names *names, const char *name) {
                                                                               : NAME_ABSENT;
 }
 
-/* 0 or an errno; the error is set when there was an answer. */
+/* Returns 0 or an errno; the error is set when there was an answer. */
 static int
 call(sd_bus *bus, sd_bus_message **ret_reply, sd_bus_message *message, sd_bus_error *error) {
         return sd_bus_call(bus, message, DOCTOR_CALL_TIMEOUT_USEC, error, ret_reply);

@@ -38,7 +38,7 @@ static int read_reply(GHashTable *formats, sd_bus_message *reply) {
         return r;
 }
 
-/* Asks for the formats of `n` events from `first` on. 0 or an errno. */
+/* Asks for the formats of `n` events from `first` on. Returns 0 or an errno. */
 static int call(sd_bus_message **ret_reply,
                 const BusClient *client,
                 const GPtrArray *events,

@@ -25,7 +25,7 @@ typedef struct ExportFrames {
         GPtrArray *names;
 } ExportFrames;
 
-/* Reads the parts of the trace with threads and stacks. 0, an outcome, or an errno; deinit in any case. */
+/* Reads the parts of the trace with threads and stacks. Returns 0, an outcome, or an errno; deinit in any case. */
 int export_frames_load(ExportFrames *frames, Export *export);
 void export_frames_deinit(ExportFrames *frames);
 

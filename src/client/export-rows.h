@@ -10,8 +10,8 @@
 /* " AND …" that keeps the rows in the range; `last` is SQL for the end of a row. Malloc'ed. */
 char *export_range(const Export *export, const char *first, const char *last);
 
-/* Calls `take` with each row until it returns something other than 0, which is returned then. 0, an outcome, or an
- * errno. */
+/* Calls `take` with each row until it returns something other than 0, which is returned then. Returns 0, an outcome,
+ * or an errno. */
 int export_each(Export *export,
                 const char *sql,
                 int (*take)(Export *export, sqlite3_stmt *row, void *user_data),

@@ -12,8 +12,8 @@
 
 #define EXPORT_SAMPLES_CPU "cpu" /* the source of samples that count once */
 
-/* Sets export->samples and their kind of weight, unless there are no samples. 0; EXPORT_E_WHICH: the samples that were
- * asked for do not exist, or there are several kinds and none was asked for; or an errno. */
+/* Sets export->samples and their kind of weight, unless there are no samples. Returns 0; EXPORT_E_WHICH: the samples
+ * that were asked for do not exist, or there are several kinds and none was asked for; or an errno. */
 int export_samples_choose(Export *export);
 
 /* SQL: (SELECT utid, ts, callsite_id, weight) of those in the range. Free with sqlite3_free(). */

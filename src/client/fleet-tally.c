@@ -52,7 +52,7 @@ static int64_t second_of(int64_t ns) {
         return ns / NS_PER_S;
 }
 
-/* NULL: no memory, or too far away. */
+/* Returns NULL if memory has run out, or too far away. */
 static FleetTime *find_time(Times *times, int64_t second, uint32_t upid) {
         uint64_t key = (uint64_t)(second - times->first) << 32 | upid, place;
         FleetTime *item;
@@ -80,7 +80,7 @@ static void add_time(FleetTime *item, unsigned state, int64_t ns) {
         *sum = time_add(*sum, ns);
 }
 
-/* Splits a state at full seconds. False: a part of it was left out. */
+/* Splits a state at full seconds. Returns false if a part of it was left out. */
 static bool add_state(Times *times, uint32_t row, unsigned state) {
         const TraceTable *states = &times->store->tables[TRACE_TABLE_STATE];
         uint32_t utid = trace_table_get(states, STATE_UTID, row),

@@ -30,7 +30,8 @@ typedef struct FleetDelay {
         int64_t total_ns;
 } FleetDelay;
 
-/* FleetTime, by second and process. NULL: no memory. *ret_n_left_out: states past what is bounded. */
+/* FleetTime, by second and process. Returns NULL if memory has run out. *ret_n_left_out: states past what is
+ * bounded. */
 GArray *fleet_times(const TraceStore *store, int64_t realtime_offset, uint64_t *ret_n_left_out);
-/* FleetDelay, by thread and delay. NULL: no memory. */
+/* FleetDelay, by thread and delay. Returns NULL if memory has run out. */
 GArray *fleet_delays(const TraceStore *store);

@@ -50,7 +50,7 @@ typedef struct HeapReport {
         uint64_t n_invalid;  /* sums that contradict each other, or whose stack is missing */
 } HeapReport;
 
-/* *ret is NULL when there are none. 0 or an errno. */
+/* *ret is NULL when there are none. Returns 0 or an errno. */
 int heap_report_read(HeapReport **ret, int fd);
 HeapReport *heap_report_free(HeapReport *report);
 DEFINE_CLEANUP(HeapReport *, heap_report_free)

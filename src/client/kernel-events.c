@@ -204,7 +204,8 @@ static bool has_group(const KernelEvents *events, const char *group) {
         return kernel_names_has_group(&events->symbols, group);
 }
 
-/* The event of that name: tracepoints are called differently, whatever their groups. NULL: its group is not known. */
+/* The event of that name: tracepoints are called differently, whatever their groups. Returns NULL if its group is
+ * not known. */
 static const char *find_named(const KernelEvents *events, const char *name) {
         for (guint i = 0; i < events->names->len; i++)
                 if (streq(strchr(event_name(events, i), '/') + 1, name))
@@ -305,7 +306,7 @@ char *kernel_events_meant(const KernelEvents *events, const char *event) {
         return find_absent(events, event, &meant) ? g_steal_pointer(&meant) : NULL;
 }
 
-/* NULL: it is neither an event's name nor a group's. */
+/* Returns NULL if it is neither an event's name nor a group's. */
 static char *find_word(const KernelEvents *events, const char *word) {
         for (guint i = 0; events->names && i < events->names->len; i++)
                 if (streq(strchr(event_name(events, i), '/') + 1, word))

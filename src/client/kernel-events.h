@@ -39,14 +39,14 @@ void kernel_events_read(KernelEvents *events, const BusClient *client, bool star
  * nearest name: STATUS_USAGE. */
 ExitStatus kernel_events_check(const KernelEvents *events, const char *event);
 
-/* The event that an entry of a config, which may lack its group, was probably meant to be. NULL: the event exists, or
- * nothing is near to it, as with events of other kernels. Free with g_free(). */
+/* The event that an entry of a config, which may lack its group, was probably meant to be. Returns NULL if the event
+ * exists, or nothing is near to it, as with events of other kernels. Free with g_free(). */
 char *kernel_events_meant(const KernelEvents *events, const char *event);
 
 /* Whether a word that stands for a data source is an event or a group of the kernel, which are written otherwise. Says
  * how: STATUS_USAGE. */
 ExitStatus kernel_events_check_word(const KernelEvents *events, const char *word);
 
-/* What is nearest to such a word, as it is to be written: "group/name", or "group" and a star. NULL: nothing is near.
- * Free with g_free(). */
+/* What is nearest to such a word, as it is to be written: "group/name", or "group" and a star. Returns NULL if
+ * nothing is near. Free with g_free(). */
 char *kernel_events_nearest(const KernelEvents *events, const char *word);

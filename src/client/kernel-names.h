@@ -19,7 +19,7 @@ typedef struct KernelNames {
         GHashTable *is_event, *is_group;
 } KernelNames;
 
-/* From /proc/kallsyms. False when that does not tell. */
+/* From /proc/kallsyms. Returns false when that does not tell. */
 bool kernel_names_read(KernelNames *ret);
 bool kernel_names_read_file(KernelNames *ret, FILE *symbols);
 void kernel_names_deinit(KernelNames *names);

@@ -39,7 +39,7 @@ typedef struct Outage {
         uint64_t since_usec;
 } Outage;
 
-/* Must not be moved. 0 or an errno. */
+/* Must not be moved. Returns 0 or an errno. */
 int outage_watch(Outage *outage, const OutageOptions *options);
 /* With what it watches, so before the connection is closed. */
 void outage_deinit(Outage *outage);

@@ -32,8 +32,8 @@ char *output_file_default_path(void);
 /* "x.pftrace" → "x-2.pftrace"; malloc'ed. */
 char *output_file_numbered_path(const char *path, unsigned number);
 
-/* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory, or with a number if there is one already. 0,
- * -EEXIST without `replace`, -EISDIR, -ENOTTY (a terminal), or another errno. */
+/* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory, or with a number if there is one already.
+ * Returns 0, -EEXIST without `replace`, -EISDIR, -ENOTTY (a terminal), or another errno. */
 int output_file_open(OutputFile *output, const char *path, bool replace);
 
 /* Whether nothing was written to a file of ours. */
@@ -45,7 +45,7 @@ bool output_file_has_data(const OutputFile *output);
 /* Reports why opening failed. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
 
-/* Keeps the file, once the service has closed it. 0 or an errno. */
+/* Keeps the file, once the service has closed it. Returns 0 or an errno. */
 int output_file_commit(OutputFile *output);
 
 /* Likewise, and reports errors. */

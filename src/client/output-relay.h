@@ -21,11 +21,11 @@ typedef struct OutputRelay {
 #define OUTPUT_RELAY_INIT \
         { .from = -1, .to = -1 }
 
-/* If the service does not write to *fd, starts to copy to it and makes *fd the pipe. 0 or a negative errno. */
+/* If the service does not write to *fd, starts to copy to it and makes *fd the pipe. Returns 0 or a negative errno. */
 int output_relay_start(OutputRelay *relay, int *fd);
 
-/* Once every other writer has closed the pipe: closes *fd, waits until all is copied. 0 or a negative errno of the
- * copying. Does nothing, and leaves *fd alone, where nothing is copied. */
+/* Once every other writer has closed the pipe: closes *fd, waits until all is copied. Returns 0 or a negative errno
+ * of the copying. Does nothing, and leaves *fd alone, where nothing is copied. */
 int output_relay_finish(OutputRelay *relay, int *fd);
 
 /* Drops what has not been copied yet. */

@@ -60,7 +60,7 @@ bool parquet_column_add_text(ParquetColumn *column,
 /* Bytes that its values take in memory, about. */
 size_t parquet_column_size(const ParquetColumn *column);
 
-/* Appends the pages, which will be at `offset` of the file, and begins a new group. 0, or -ENOMEM. */
+/* Appends the pages, which will be at `offset` of the file, and begins a new group. Returns 0, or -ENOMEM. */
 int parquet_column_flush(ParquetColumn *column,
                          GByteArray *bytes,
                          uint64_t offset,

@@ -25,7 +25,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ParquetWriter, parquet_writer_free)
 void parquet_writer_add_column(ParquetWriter *writer, const char *name, ParquetType type);
 /* Returns the column; a value has to be added to it once in each row. */
 ParquetColumn *parquet_writer_column(ParquetWriter *writer, size_t i);
-/* Ends the row, once all columns have their value. 0, or -ENOMEM. */
+/* Ends the row, once all columns have their value. Returns 0, or -ENOMEM. */
 int parquet_writer_end_row(ParquetWriter *writer);
-/* Writes the remaining rows, and the footer that tells readers where everything is. 0, or -ENOMEM. */
+/* Writes the remaining rows, and the footer that tells readers where everything is. Returns 0, or -ENOMEM. */
 int parquet_writer_finish(ParquetWriter *writer);

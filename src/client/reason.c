@@ -149,7 +149,7 @@ static const char *translate_foreign(const Formats *formats, const char *text) {
         return formats->translate_foreign && *text ? formats->translate_foreign(text) : text;
 }
 
-/* NULL: the text is not a known one. */
+/* Returns NULL if the text is not a known one. */
 static char *translate_whole(const Formats *formats, const char *text, unsigned depth) {
         const char *foreign;
         const char *format;

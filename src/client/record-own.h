@@ -7,6 +7,6 @@
 
 #include "client/record-request.h"
 
-/* Makes the StartSession() call without data sources that need the permission to record the system, and reports that.
- * The request is changed accordingly. NULL: only events of programs would be left, or no memory. */
+/* Makes the StartSession() call without data sources that need the permission to record the system, and reports
+ * that. The request is changed accordingly. Returns NULL if only events of programs would be left, or no memory. */
 sd_bus_message *record_own_start(RecordRequest *request, const BusClient *client, int output_fd);

@@ -593,7 +593,7 @@ ExitStatus record_request_add_heap(RecordRequest *request, uint64_t interval) {
         return add_config(request, config);
 }
 
-/* False: the list cannot express one of the names. */
+/* Returns false if the list cannot express one of the names. */
 static bool add_startup_names(GString *text, const char *sign, char *const *names, size_t n_names) {
         for (size_t i = 0; i < n_names; i++) {
                 if (!names[i][0] || strchr("-#", names[i][0]) || strchr(names[i], ','))

@@ -83,7 +83,7 @@ bool record_request_wants_stacks(const RecordRequest *request);
 bool record_request_wants_track_events(const RecordRequest *request);
 
 /* Their categories, in the form that a program about to be started gets them ($DESKTRACE_STARTUP); they may include
- * more than are wanted. NULL: none. Free with g_free(). */
+ * more than are wanted. Returns NULL if there are none. Free with g_free(). */
 char *record_request_startup_categories(const RecordRequest *request);
 
 /* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */
@@ -92,7 +92,7 @@ char **record_request_known_probe_sources(void);
 /* Likewise those of desktrace-bridges that are wanted. */
 char **record_request_bridge_sources(const RecordRequest *request);
 
-/* The StartSession() call; `output_fd` -1: nothing is streamed. 0 or an errno. */
+/* The StartSession() call; `output_fd` -1: nothing is streamed. Returns 0 or an errno. */
 int record_request_to_message(const RecordRequest *request,
                               const BusClient *client,
                               int output_fd,

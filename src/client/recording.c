@@ -533,7 +533,7 @@ static bool recording_speak_for_root(Recording *recording, const sd_bus_error *e
                        0;
 }
 
-/* Once: with what needs no permission. False: there is no such start. */
+/* Once: with what needs no permission. Returns false if there is no such start. */
 static bool recording_make_do(Recording *recording, const sd_bus_error *error) {
         const RecordingOptions *options = recording->options;
         const ExitStatus status = exit_status_of_bus_error(error->name);

@@ -45,7 +45,7 @@ void session_info_say_notes(const SessionInfo *info, guint first);
 /* "session/3" → "3": what people call it. */
 const char *session_path_number(const char *path);
 
-/* From a reply to Properties.GetAll(); unknown properties are skipped. 0 or an errno. */
+/* From a reply to Properties.GetAll(); unknown properties are skipped. Returns 0 or an errno. */
 int session_info_read(SessionInfo *info, sd_bus_message *reply);
 
 /* Asks the service for them. Reports errors. */

@@ -19,7 +19,7 @@ typedef struct SilentSource {
         uint32_t uid, pid;
 } SilentSource;
 
-/* From a reply of Flush() or Stop(); free with g_ptr_array_unref(). 0 or an errno. */
+/* From a reply of Flush() or Stop(); free with g_ptr_array_unref(). Returns 0 or an errno. */
 int silent_sources_read(GPtrArray **ret, sd_bus_message *reply);
 
 /* NULL has none. */

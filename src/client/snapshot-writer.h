@@ -43,14 +43,14 @@ typedef struct SnapshotWriter {
 
 /* Nothing is written before the session is known. */
 void snapshot_writer_init(SnapshotWriter *writer, const SnapshotWriterOptions *options);
-/* From now on signals are taken; again on a new connection of the client's. 0 or an errno. */
+/* From now on signals are taken; again on a new connection of the client's. Returns 0 or an errno. */
 int snapshot_writer_match(SnapshotWriter *writer);
 void snapshot_writer_deinit(SnapshotWriter *writer);
 
 void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
 
 /* No more triggers are coming: on_idle() is called when the snapshots of those that came are written, perhaps at
- * once; those that are overdue are not waited for. 0 or an errno. */
+ * once; those that are overdue are not waited for. Returns 0 or an errno. */
 int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
 
 /* Whether files can be created there at all, checked before anything is started for them. Reports errors. */

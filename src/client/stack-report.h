@@ -67,7 +67,7 @@ typedef struct StackReport {
         StackFunction **by_frame;
 } StackReport;
 
-/* *ret is NULL when there are no samples. 0 or an errno. */
+/* *ret is NULL when there are no samples. Returns 0 or an errno. */
 int stack_report_read(StackReport **ret, int fd);
 StackReport *stack_report_free(StackReport *report);
 DEFINE_CLEANUP(StackReport *, stack_report_free)

@@ -29,8 +29,8 @@ typedef struct SymbolResult {
         bool ended_early;
 } SymbolResult;
 
-/* Reads the trace from the start of one descriptor, and writes the names to the end of another, which may be the same.
- * 0 or an errno. */
+/* Reads the trace from the start of one descriptor, and writes the names to the end of another, which may be the
+ * same. Returns 0 or an errno. */
 int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, const SymbolWishes *wishes);
 
 /* What came of it, on stderr. */

@@ -24,5 +24,5 @@ TopMachine *top_machine_free(TopMachine *machine);
 DEFINE_CLEANUP(TopMachine *, top_machine_free)
 
 /* An answer_load about the time since the call before; the first one's is about nothing. `now_ns` is of the caller's
- * clock. 0 or a negative errno. */
+ * clock. Returns 0 or a negative errno. */
 int top_machine_look(TopMachine *machine, uint64_t now_ns, AnswerGroup group, Answer **ret);

@@ -33,7 +33,7 @@ DEFINE_CLEANUP(TopSession *, top_session_free)
 /* Has programs hand over what they have, and reads it. Nothing while the one before is under way. */
 void top_session_refresh(TopSession *session);
 
-/* The slices that ended since the call before, as an answer_ended; NULL: there is no session. 0, or -ENOMEM. */
+/* The slices that ended since the call before, as an answer_ended; NULL: there is no session. Returns 0, or -ENOMEM. */
 int top_session_take(TopSession *session, Answer **ret);
 
 /* Chunks and packets that were lost since the call before. */

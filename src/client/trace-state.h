@@ -128,7 +128,7 @@ static inline const char *trace_state_field_name(TraceSummary *summary, const Wi
         return trace_state_name(summary, field->data, field->n_bytes);
 }
 
-/* NULL if there is no room left. */
+/* Returns NULL if there is no room left. */
 TraceThread *trace_state_thread(TraceSummary *summary, int32_t tid);
 TraceProcess *trace_state_process(TraceSummary *summary, int32_t pid);
 TraceCounter *trace_state_counter(TraceSummary *summary, const char *name, const char *unit);
@@ -172,7 +172,7 @@ bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id);
 GPtrArray *trace_tracks_new(void);
 GHashTable *trace_async_tracks_new(void);
 
-/* NULL if there is no room left. */
+/* Returns NULL if there is no room left. */
 Track *trace_state_track(TraceSummary *summary, uint64_t uuid);
 Track *trace_state_async_track(TraceSummary *summary, const AsyncId *id);
 TraceSlice *trace_state_slice(TraceSummary *summary, const char *name, const char *category);

@@ -219,7 +219,7 @@ void trace_summary_settle(TraceSummary *summary);
  */
 void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset);
 
-/* All of it, from a descriptor. 0, or the errno of reading. */
+/* All of it, from a descriptor. Returns 0, or the errno of reading. */
 int trace_summary_read(TraceSummary **ret, int fd);
 
 size_t trace_source_count(void);

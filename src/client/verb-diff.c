@@ -60,7 +60,7 @@ static ExitStatus find_metric(ComparisonMetric *ret) {
                        : STATUS_OK;
 }
 
-/* "NAME +10%": the name, and 0.1. False: it is something else. */
+/* "NAME +10%": the name, and 0.1. Returns false if it is something else. */
 static bool parse_change(const char *text, char **ret_name, double *ret_change) {
         const char *space = strrchr(text, ' ');
         char *end = NULL;

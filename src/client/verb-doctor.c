@@ -107,7 +107,7 @@ static void check_pid(const Patient *patient, pid_t pid) {
                 check_heap(patient->report, facts->program, pid, facts->flatpak);
 }
 
-/* False: no process of that name is running. */
+/* Returns false if no process of that name is running. */
 static bool check_running(const Patient *patient, const char *program) {
         g_autoptr(GArray) pids = process_find(patient->root, program);
 

@@ -30,7 +30,7 @@ ExitStatus verb_read(Invocation *invocation);
 ExitStatus verb_flush(Invocation *invocation);
 ExitStatus verb_help(Invocation *invocation);
 
-/* NULL if no verb has this name. */
+/* Returns NULL if no verb has this name. */
 const Verb *verb_find(const char *name);
 
 /* "unknown verb", with the nearest one. STATUS_USAGE. */

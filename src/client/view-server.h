@@ -32,7 +32,7 @@ typedef struct ViewDocument {
 
 typedef struct ViewServer ViewServer;
 
-/* The document stays the caller's. `port` 0: any. 0, or an errno. */
+/* The document stays the caller's. `port` 0: any. Returns 0, or an errno. */
 int view_server_new(ViewServer **ret, const ViewDocument *document, uint16_t port);
 ViewServer *view_server_free(ViewServer *server);
 DEFINE_CLEANUP(ViewServer *, view_server_free)

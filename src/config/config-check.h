@@ -30,7 +30,7 @@ typedef struct ConfigField {
 /* Takes the field at *at and steps over it. 1, 0 at the end, -EBADMSG. */
 int config_field_next(const uint8_t **at, const uint8_t *end, ConfigField *ret);
 
-/* 0 or CONFIG_E_INVALID. */
+/* Returns 0 or CONFIG_E_INVALID. */
 int config_check_bytes(const ProtobufCMessageDescriptor *message,
                        const void *bytes,
                        size_t n_bytes,

@@ -22,6 +22,6 @@ enum {
         CONFIG_DETAILS_E_LIMIT, /* PROBE_DEFINITIONS_TEXT_MAX: what could not be shown is not asked about */
 };
 
-/* 0, CONFIG_DETAILS_E_LIMIT, -ENOMEM. The config must outlive them. */
+/* Returns 0, CONFIG_DETAILS_E_LIMIT or -ENOMEM. The config must outlive them. */
 int config_details_init(ConfigDetails *details, const Config *config);
 void config_details_deinit(ConfigDetails *details);

@@ -11,5 +11,6 @@
 
 #include "config/config.h"
 
-/* Replaces `*config`. 0, -ENOMEM, -E2BIG past CONFIG_BYTES_MAX, -EINVAL if the combination is not a valid config. */
+/* Replaces `*config`. Returns 0, -ENOMEM, -E2BIG past CONFIG_BYTES_MAX or -EINVAL if the combination is not a valid
+ * config. */
 int config_merge(Config **config, const Config *other);

@@ -30,14 +30,14 @@ typedef struct Config {
 
 #define CONFIG_BYTES_MAX (1u << 20) /* of bytes, and of text; more limits in config-check.h */
 
-/* Decodes; copies the bytes. 0, CONFIG_E_INVALID, -ENOMEM. */
+/* Decodes; copies the bytes. Returns 0, CONFIG_E_INVALID or -ENOMEM. */
 int config_new_from_bytes(Config **ret, const void *bytes, size_t n_bytes, ConfigError *error);
 
-/* Parses protobuf text format. 0, CONFIG_E_INVALID, -ENOMEM. */
+/* Parses protobuf text format. Returns 0, CONFIG_E_INVALID or -ENOMEM. */
 int config_new_from_text(Config **ret, const char *text, ConfigError *error);
 
-/* From a message built in memory (packed, then decoded again). 0, -ENOMEM, -E2BIG past
- * CONFIG_BYTES_MAX, -EINVAL when config_new_from_bytes() would refuse it. */
+/* From a message built in memory (packed, then decoded again). Returns 0, -ENOMEM, -E2BIG past CONFIG_BYTES_MAX or
+ * -EINVAL when config_new_from_bytes() would refuse it. */
 int config_new_from_message(Config **ret, const Perfetto__Protos__TraceConfig *message);
 
 Config *config_free(Config *config);

@@ -67,7 +67,7 @@ static int next_directory(const char **path) {
         return -ENOENT;
 }
 
-/* The text of the first line if that is a comment, else "". NULL: no memory. */
+/* The text of the first line if that is a comment, else "". Returns NULL if memory has run out. */
 static char *description_of(const char *text) {
         size_t n;
 

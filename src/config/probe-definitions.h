@@ -28,7 +28,7 @@
  * administrator can ever install probes for others to use by name, those must not be counted here. */
 size_t probe_definitions_count(const Perfetto__Protos__FtraceConfig *config);
 
-/* Appends one line for each definition, with a '\n' at its end. 0 or -ENOMEM. */
+/* Appends one line for each definition, with a '\n' at its end. Returns 0 or -ENOMEM. */
 int probe_definitions_append(Bytes *bytes, const Perfetto__Protos__FtraceConfig *config);
 
 /* The same of all sources of a config. */

@@ -20,11 +20,11 @@
 #include "config/config-error.h"
 #include "shared/bytes.h"
 
-/* Appends the serialized message. 0, CONFIG_E_INVALID, -ENOMEM. */
+/* Appends the serialized message. Returns 0, CONFIG_E_INVALID or -ENOMEM. */
 int text_format_parse(Bytes *out,
                       const ProtobufCMessageDescriptor *message,
                       const char *text,
                       ConfigError *error);
 
-/* Malloc'ed text with one field a line; what text_format_parse() reads back. 0 or -ENOMEM. */
+/* Malloc'ed text with one field a line; what text_format_parse() reads back. Returns 0 or -ENOMEM. */
 int text_format_print(char **ret, const ProtobufCMessage *message);

@@ -49,10 +49,10 @@ static inline int text_lexer_digit(char c) {
         return 16;
 }
 
-/* Steps to the first token; the text must outlive the lexer. 0 or CONFIG_E_INVALID. */
+/* Steps to the first token; the text must outlive the lexer. Returns 0 or CONFIG_E_INVALID. */
 int text_lexer_init(TextLexer *lexer, const char *text, ConfigError *error);
 
-/* Steps to the next token. 0 or CONFIG_E_INVALID. */
+/* Steps to the next token. Returns 0 or CONFIG_E_INVALID. */
 int text_lexer_next(TextLexer *lexer);
 
 /* Whether the current token is this symbol. */
@@ -61,8 +61,8 @@ bool text_lexer_at(const TextLexer *lexer, char symbol);
 /* Refuses the current token: "Expected …, found …". */
 int text_lexer_expected(TextLexer *lexer, const char *what);
 
-/* Appends what the string token means. 0, CONFIG_E_INVALID, -ENOMEM. */
+/* Appends what the string token means. Returns 0, CONFIG_E_INVALID or -ENOMEM. */
 int text_lexer_unescape(TextLexer *lexer, Bytes *out);
 
-/* The value of the integer token. 0, or CONFIG_E_INVALID past 64 bits. */
+/* The value of the integer token. Returns 0, or CONFIG_E_INVALID past 64 bits. */
 int text_lexer_integer(TextLexer *lexer, uint64_t *ret);

@@ -17,10 +17,10 @@
 
 typedef struct Compressor Compressor;
 
-/* `compression` names a codec. 0 or -ENOMEM. */
+/* `compression` names a codec. Returns 0 or -ENOMEM. */
 int compressor_new(Compressor **ret, const Compression *compression);
 Compressor *compressor_free(Compressor *compressor);
 DEFINE_CLEANUP(Compressor *, compressor_free)
 
-/* Appends the framed packet. 0, -ENOMEM, or -EIO if the codec fails, which it never should. */
+/* Appends the framed packet. Returns 0, -ENOMEM, or -EIO if the codec fails, which it never should. */
 int compressor_put(Compressor *compressor, const void *data, size_t n, Bytes *out);

@@ -13,5 +13,5 @@
 #include "core/service.h"
 
 /* Passes all files to the service. Files of the same name in /etc win over those in /run, and those over the
- * installed ones. Unusable files are logged and left out. 0 or -ENOMEM. */
+ * installed ones. Unusable files are logged and left out. Returns 0 or -ENOMEM. */
 int descriptor_files_load(Service *service);

@@ -36,7 +36,7 @@ typedef struct Kept {
         bool is_seen;
 } Kept;
 
-/* Of this login user. Nothing is in the store yet. 0 or a negative errno. */
+/* Of this login user. Nothing is in the store yet. Returns 0 or a negative errno. */
 int kept_new(Kept **ret, const Leaving *leaving, const KeptOutput *output, uid_t user);
 /* One that another process has put there; takes the descriptor of its state over on success only. As
  * kept_state_find(), and kept_describe() is to follow. */
@@ -46,7 +46,7 @@ void kept_describe(Kept *kept, uid_t user, size_t n_buffers, const KeptOutput *o
 Kept *kept_free(Kept *kept);
 DEFINE_CLEANUP(Kept *, kept_free)
 
-/* Writes what has changed; without room for it the state before stays. 0 or a negative errno. */
+/* Writes what has changed; without room for it the state before stays. Returns 0 or a negative errno. */
 int kept_update(Kept *kept, const Leaving *leaving);
 /* Puts all of it into the store. 1, 0 when nobody keeps it, or a negative errno. */
 int kept_store(const Kept *kept, const Session *session, const KeptOutput *output);

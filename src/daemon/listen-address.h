@@ -20,7 +20,7 @@ enum {
 };
 
 /* Makes a listening socket, replacing one that was left over at this path. *ret_path is to be removed at the end; it
- * is NULL for an abstract name. `mode` is that of the socket's file. 0, LISTEN_E_…, or a negative errno. */
+ * is NULL for an abstract name. `mode` is that of the socket's file. Returns 0, LISTEN_E_…, or a negative errno. */
 int listen_address_open(int *ret_fd,
                         char **ret_path,
                         const char *address,

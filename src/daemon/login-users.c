@@ -74,7 +74,7 @@ static char *next_line(char **text) {
         return line;
 }
 
-/* The nth field between colons; the fields are not copied. NULL: there are fewer. */
+/* The nth field between colons; the fields are not copied. Returns NULL if there are fewer. */
 static const char *line_field(const char *line, size_t n) {
         for (; n > 0; n--) {
                 line = strchr(line, ':');

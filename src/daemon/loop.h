@@ -77,5 +77,5 @@ typedef struct Loop {
 int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config);
 void loop_deinit(Loop *loop);
 
-/* Runs until it is idle, gets a signal, or loses the bus. 0 or an errno. */
+/* Runs until it is idle, gets a signal, or loses the bus. Returns 0 or an errno. */
 int loop_run(Loop *loop);

@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-/* For the main thread: checks the descriptor without asking its file system. NULL: it may be written to. Otherwise
- * the reason, and what to do. */
+/* For the main thread: checks the descriptor without asking its file system. Returns NULL if it may be written to.
+ * Otherwise the reason, and what to do. */
 const char *sink_why_unusable(int fd, bool *ret_is_regular);
 
-/* For the sink's thread, before the first write: asks the file system, which may take as long as it likes. 0, or -EPERM
- * for the kernel's own file systems, whose files are switches rather than files. */
+/* For the sink's thread, before the first write: asks the file system, which may take as long as it likes. Returns
+ * 0, or -EPERM for the kernel's own file systems, whose files are switches rather than files. */
 int sink_check_file_system(int fd);

@@ -45,21 +45,21 @@ typedef struct SinkFile {
  * or hang, so this is for the thread. */
 int sink_file_close(SinkFile *file);
 
-/* sink_file_deinit() takes both descriptors over. 0 or -ENOMEM. */
+/* sink_file_deinit() takes both descriptors over. Returns 0 or -ENOMEM. */
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular);
 void sink_file_deinit(SinkFile *file);
 
-/* Goes on behind what the outbox says that is written: what else the process before has written to a file is cut off. 0
- * or an errno; -EINTR: what it has written to a pipe nobody knows. */
+/* Goes on behind what the outbox says that is written: what else the process before has written to a file is cut
+ * off. Returns 0 or an errno; -EINTR: what it has written to a pipe nobody knows. */
 int sink_file_resume(SinkFile *file);
 
-/* Writes complete packets; if they do not all fit, those before the first that does not. 0 or an errno; in both
- * cases n_written counts what was written. */
+/* Writes complete packets; if they do not all fit, those before the first that does not. Returns 0 or an errno; in
+ * both cases n_written counts what was written. */
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end);
 
-/* Copies at most *n bytes of another file from *offset on, and advances both. 0 or an errno; *n is 0 if there is no
- * more. */
+/* Copies at most *n bytes of another file from *offset on, and advances both. Returns 0 or an errno; *n is 0 if
+ * there is no more. */
 int sink_file_copy(SinkFile *file, int from, off_t *offset, uint64_t *n);
 
-/* Syncs the file if that was asked for and something new was written. 0 or an errno. */
+/* Syncs the file if that was asked for and something new was written. Returns 0 or an errno. */
 int sink_file_sync(SinkFile *file);

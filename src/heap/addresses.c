@@ -7,7 +7,7 @@
 #include "shared/macro.h"
 
 #define ENTRIES_MIN 1024u
-#define COUNT_MAX   255 /* a count that has reached this stays there */
+#define COUNT_MAX   255 /* a count that reaches this stays there */
 
 static _Atomic uint8_t *filter_of(Addresses *addresses, uint64_t address) {
         return &addresses->filter[addresses_hash(address) >> (64 - ADDRESSES_FILTER_BITS)];
@@ -21,7 +21,7 @@ static void filter_count(Addresses *addresses, uint64_t address, int by) {
                 *count = (uint8_t)(value + by);
 }
 
-/* The index of the address, or of the empty entry where it belongs. One is always empty. */
+/* The index of the address, or of the empty entry where it belongs. One entry is always empty. */
 static uint32_t find(const Addresses *addresses, uint64_t address) {
         const uint32_t mask = addresses->n_entries - 1;
         uint32_t i = (uint32_t)(addresses_hash(address) >> 32) & mask;
@@ -75,7 +75,7 @@ int addresses_add(Addresses *addresses,
         return 0;
 }
 
-/* Empties an entry and moves up the ones after it, so that a search still finds them. */
+/* Empties an entry and moves up those behind it, so that a search still finds them. */
 static void remove_at(Addresses *addresses, uint32_t hole) {
         const uint32_t mask = addresses->n_entries - 1;
 
@@ -113,7 +113,7 @@ void addresses_forget_session(Addresses *addresses, unsigned session) {
 
                 entry->sessions &= (uint8_t) ~(1u << session);
                 if (entry->address != 0 && entry->sessions == 0)
-                        remove_at(addresses, i); /* another may have moved here */
+                        remove_at(addresses, i); /* this place may hold another address now */
                 else
                         i++;
         }

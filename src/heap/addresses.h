@@ -15,8 +15,8 @@
 #define ADDRESSES_MAX         (1u << 20) /* 32 MiB of entries, of 32 GiB in use at 32 KiB a sample */
 #define ADDRESSES_FILTER_BITS 16
 
-/* Heaps may give out the same addresses, as one takes its memory from another: addresses have their heap's number in
- * bits that no processor has addresses for. */
+/* Heaps may give out the same addresses, as one heap takes its memory from another. So an address here has the
+ * number of its heap in those bits that no processor uses for addresses. */
 #define ADDRESSES_HEAP_SHIFT 57
 
 static inline uint64_t addresses_key(const void *address, uint8_t heap) {
@@ -24,12 +24,12 @@ static inline uint64_t addresses_key(const void *address, uint8_t heap) {
 }
 
 typedef struct AddressEntry {
-        uint64_t address; /* with its heap; 0: empty */
+        uint64_t address; /* with the number of its heap; 0: the entry is empty */
         uint64_t n_bytes;
         uint32_t site;
-        uint32_t at_ms;   /* when it was allocated, of any clock */
-        uint8_t sessions; /* a bit for each that has counted it */
-        uint8_t heap;     /* that it is counted in */
+        uint32_t at_ms;   /* when it was allocated, by whichever clock the caller uses */
+        uint8_t sessions; /* one bit for each session that has counted it */
+        uint8_t heap;     /* the heap that it is counted in */
 } AddressEntry;
 
 typedef struct Addresses {
@@ -45,7 +45,7 @@ static inline uint64_t addresses_hash(uint64_t address) {
         return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Whether the table may have the address. Needs no lock, as the calling thread owns the memory. */
+/* Whether the table may have the address. Needs no lock, because the calling thread owns the memory. */
 static inline bool addresses_may_have(Addresses *addresses, uint64_t address) {
         const uint64_t hash = addresses_hash(address);
 
@@ -53,14 +53,15 @@ static inline bool addresses_may_have(Addresses *addresses, uint64_t address) {
                                __ATOMIC_RELAXED) != 0;
 }
 
-/* Adds a sample, or replaces one with the same address: then *ret_has_old is true. 0, or -ENOMEM, which is counted. */
+/* Adds a sample, or replaces the one with the same address and sets *ret_has_old. Returns 0, or -ENOMEM, which is
+ * counted. */
 int addresses_add(Addresses *addresses,
                   const AddressEntry *entry,
                   AddressEntry *ret_old,
                   bool *ret_has_old);
 /* Removes an address. Returns false if it is not present. */
 bool addresses_take(Addresses *addresses, uint64_t address, AddressEntry *ret);
-/* Call it when a session has ended: removes samples that only that session has counted. */
+/* Call it when a session has ended: it removes the samples that only this session has counted. */
 void addresses_forget_session(Addresses *addresses, unsigned session);
-/* Removes one address of the range. Returns false if there is none. */
+/* Removes one address within the range. Returns false if the range has none. */
 bool addresses_take_range(Addresses *addresses, uint64_t start, uint64_t end, AddressEntry *ret);

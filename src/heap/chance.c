@@ -6,7 +6,7 @@
 
 #define LN2       0.69314718055994530942
 #define SQRT2     1.41421356237309504880
-#define DRAWS_MAX 64 /* as long as 64 random bits can make it */
+#define DRAWS_MAX 64 /* no draw of 64 random bits is longer */
 
 /* splitmix64 by Sebastiano Vigna, as published in the public domain. */
 uint64_t chance_next(uint64_t *state) {
@@ -22,7 +22,8 @@ static double uniform(uint64_t *state) {
         return (double)((chance_next(state) >> 11) + 1) * 0x1p-53;
 }
 
-/* The natural logarithm of a number in (0, 1]: the exponent, and a series for what is left between 1/√2 and √2. */
+/* The natural logarithm of a number in (0, 1]: the exponent, plus a series for the remaining factor between 1/√2 and
+ * √2. */
 static double logarithm(double x) {
         uint64_t bits;
         double mantissa, s, square, power, sum = 0;
@@ -52,7 +53,7 @@ uint64_t chance_draw(uint64_t *state, uint64_t interval) {
         return (uint64_t)(draw * (double)interval);
 }
 
-/* 1 - exp(-x) for x up to ½, without the loss of digits that a subtraction from 1 would have. */
+/* 1 - exp(-x) for x up to ½. A subtraction from 1 would lose digits; this does not. */
 static double one_less_small(double x) {
         double term = x, sum = 0;
 
@@ -68,10 +69,10 @@ double chance_of(uint64_t n_bytes, uint64_t interval) {
 
         if (x > DRAWS_MAX)
                 return 1;
-        /* exp(-x) is that of the half, squared, as often as it takes. */
+        /* Halve x until the series is good enough, then square exp(-x) as many times. */
         if (x <= 0.5)
                 return one_less_small(x);
-        for (int i = 0; i < 7; i++) /* 64 halved seven times */
+        for (int i = 0; i < 7; i++) /* 64, halved seven times */
                 x /= 2;
         rest = 1 - one_less_small(x);
         for (int i = 0; i < 7; i++)

@@ -9,7 +9,7 @@
 #include "shared/process-uuid.h"
 
 #define PART_BYTES   (192u << 10) /* for each of the two parts of a packet */
-#define PART_FULL    (32u << 10)  /* then it is written */
+#define PART_FULL    (32u << 10)  /* a part this full is written */
 #define PACKET_BYTES (2 * PART_BYTES + 1024u)
 
 /* perfetto.protos.TracePacket */
@@ -65,7 +65,7 @@ enum {
         SAMPLE_N_FREED_SOON = 1903,
 };
 
-/* One packet while it is put together. */
+/* One packet that is being put together. */
 typedef struct Part {
         WireWriter interned, samples;
 } Part;
@@ -114,7 +114,7 @@ static void forget_told(Dump *dump) {
 }
 
 /*
- * What samples refer to. Ids in the trace are one more than indices of our tables, as 0 means none.
+ * What samples refer to. An id in the trace is the index in our table plus one, because 0 means "none".
  */
 
 static void
@@ -165,7 +165,7 @@ static void intern_frame(Dump *dump, WireWriter *wire, uint32_t number) {
         wire_end(wire, begin);
 }
 
-/* The trace wants the outermost frame first. */
+/* In the trace, the outermost frame comes first. */
 static void intern_stack(Dump *dump, WireWriter *wire, uint32_t number) {
         const Sites *sites = profile_sites();
         const Site *site = &sites->sites[number];
@@ -187,7 +187,7 @@ static void intern_stack(Dump *dump, WireWriter *wire, uint32_t number) {
  * Packets
  */
 
-/* Writes whose heap this is, in a packet of its own. */
+/* Writes which program the heap belongs to, in a packet of its own. */
 static void tell_process(Dump *dump, const DumpTimes *times) {
         const char *slash = strrchr(dump->process->name, '/');
         WireWriter wire;
@@ -208,7 +208,7 @@ static void tell_process(Dump *dump, const DumpTimes *times) {
                 dump->sink->write(dump->sink, wire.start, wire_writer_size(&wire));
 }
 
-/* When a ring buffer has overwritten earlier packets, readers only know what was written since the sequence started
+/* Once a ring buffer has overwritten earlier packets, readers know only what was written since the sequence started
  * over. */
 static void begin_part(Dump *dump, Part *part, const DumpTimes *times) {
         wire_writer_init(&part->interned, dump->interned_bytes, PART_BYTES);
@@ -298,8 +298,8 @@ static void put_site(Dump *dump, Part *part, uint32_t site, bool at_peak) {
         wire_end(&part->samples, begin);
 }
 
-/* Readers keep what they were told of a site, unless the sequence starts over; then they are told of all again. So
- * are those who ask for the peak, which may be another one. */
+/* Readers remember each site that they were told of until the sequence starts over. Then they are told of all sites
+ * again. A session that wants the peak is told of all each time, because the peak may be another one. */
 static bool is_told(const Dump *dump, unsigned heap, uint32_t site, bool all) {
         const SiteCounts *counts = &dump->copy.counts[site];
 
@@ -312,7 +312,7 @@ static bool is_full(const Part *part) {
                wire_writer_size(&part->samples) > PART_FULL;
 }
 
-/* Of which the last packet is not written yet. */
+/* The last packet of this dump is not written yet. */
 static void write_heap(Dump *dump,
                        Part *part,
                        unsigned heap,
@@ -330,7 +330,7 @@ static void write_heap(Dump *dump,
         }
 }
 
-/* The C library's is the last, as that is always there: readers wait for a packet that says that it is. */
+/* Readers wait for a packet that says it is the last. The C library's heap goes last, because it is always there. */
 int dump_write(Dump *dump, unsigned session, const HeapSettings *settings, const DumpTimes *times) {
         Part part;
         bool all;

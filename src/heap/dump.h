@@ -26,26 +26,26 @@ struct DumpSink {
 typedef struct Dump {
         DumpSink *sink;
         ProfileCopy copy;
-        uint8_t *told_frames, *told_sites, *told_modules; /* a bit for each */
+        uint8_t *told_frames, *told_sites, *told_modules; /* one bit for each */
         uint8_t *interned_bytes, *samples_bytes, *packet_bytes;
         uint64_t n_dumps;
-        uint64_t n_packets;         /* the next one's index */
+        uint64_t n_packets;         /* the index of the next packet */
         const HeapProcess *process; /* of the owner */
         uint64_t process_track;
         bool from_startup;
         bool at_exit;   /* the program is ending, so this is the last dump */
-        bool tells_all; /* the next dump also has sites that have not changed */
+        bool tells_all; /* the next dump also lists sites that have not changed */
 } Dump;
 
 typedef struct DumpTimes {
-        uint64_t now_ns;       /* CLOCK_BOOTTIME, of the packet */
-        uint64_t monotonic_ns; /* CLOCK_MONOTONIC_COARSE, of the counts */
+        uint64_t now_ns;       /* the packet's time, by CLOCK_BOOTTIME */
+        uint64_t monotonic_ns; /* when the counts were taken, by CLOCK_MONOTONIC_COARSE */
         uint64_t start_monotonic_ns;
 } DumpTimes;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int dump_init(Dump *dump, DumpSink *sink, const HeapProcess *process);
 void dump_deinit(Dump *dump);
 
-/* Writes one. 0 or -ENOMEM. */
+/* Writes one dump. Returns 0 or -ENOMEM. */
 int dump_write(Dump *dump, unsigned session, const HeapSettings *settings, const DumpTimes *times);

@@ -3,9 +3,9 @@
 /*
  * Hooks: the functions of malloc() that programs call instead of the C library's
  *
- * Each hook calls the real function and counts bytes; once in many thousands of bytes it records where it was called
- * from. An address is forgotten before the real free(), because another thread may be given it right afterwards, and
- * remembered after the real malloc().
+ * Each hook calls the real function and counts bytes. Once in many thousands of bytes it records where it was called
+ * from. An address is forgotten before the real free(), because another thread may be given it right afterwards, and is
+ * remembered only after the real malloc().
  */
 
 #include <errno.h>
@@ -18,19 +18,19 @@
 
 #define HOOK _public_ __attribute__((__noinline__, __noclone__))
 
-/* Whether this call shall be looked at. It is asked before the real call, of which then nothing is left to do, so that
- * it is the hook's last: a hook that looks at nothing is a few instructions and a jump. */
+/* Whether this call is to be looked at. The hook asks before the real call: if there is nothing to do afterwards,
+ * the real call can be its last act, and the hook is only a few instructions and a jump. */
 static inline __attribute__((__always_inline__)) bool is_due(size_t n_bytes) {
         return UNLIKELY(profile_is_due(n_bytes));
 }
 
-/* Inlined into the hook, where the recorded stack begins. */
+/* Inlined into the hook, because the recorded stack begins there. */
 static inline __attribute__((__always_inline__)) void allocated(void *memory, size_t n_bytes) {
         WalkStart start;
 
         walk_capture(&start);
         profile_allocated(PROFILE_HEAP_MALLOC, memory, n_bytes, &start);
-        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame until then */
+        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame alive until here */
 }
 
 HOOK void *malloc(size_t n_bytes) {
@@ -43,7 +43,7 @@ HOOK void *malloc(size_t n_bytes) {
         return memory;
 }
 
-/* Memory of the pool is never reused. NULL is in no table. */
+/* The pool never reuses memory, so there is nothing to free. No table has NULL in it. */
 HOOK void free(void *memory) {
         if (UNLIKELY(real_pool_left(memory) > 0))
                 return;
@@ -77,7 +77,7 @@ HOOK void *calloc(size_t n, size_t n_bytes) {
         return memory;
 }
 
-/* Copies a block out of the pool. Its size is not known, so all bytes that may belong to it are copied. */
+/* Copies a block out of the pool. Its size is not known, so this copies every byte that may belong to it. */
 static void *move_out_of_pool(void *memory, size_t n_bytes) {
         void *copy = real_allocator.malloc(n_bytes);
 
@@ -86,7 +86,7 @@ static void *move_out_of_pool(void *memory, size_t n_bytes) {
         return copy;
 }
 
-/* A block that changes its size counts as one that is freed and another that is allocated, even if it does not move. */
+/* A block whose size changes counts as one freed and another allocated, even if it does not move. */
 static void *reallocate_sample(void *old, size_t n_bytes) {
         AddressEntry entry;
         void *memory;
@@ -179,7 +179,7 @@ HOOK void *pvalloc(size_t n_bytes) {
         return memory;
 }
 
-/* New in C23. If the C library lacks them, no program calls them. */
+/* New in C23. If the C library lacks these functions, no program calls them. */
 HOOK void free_sized(void *memory, size_t n_bytes);
 HOOK void free_sized(void *memory, size_t n_bytes _unused_) {
         free(memory);
@@ -190,7 +190,7 @@ HOOK void free_aligned_sized(void *memory, size_t alignment _unused_, size_t n_b
         free(memory);
 }
 
-/* Only old programs call it. */
+/* Only old programs call this. */
 HOOK void cfree(void *memory);
 HOOK void cfree(void *memory) {
         free(memory);

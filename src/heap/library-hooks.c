@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Library hooks: libraries that the program unloads
+ * Library hooks: they watch for libraries that the program unloads
  *
- * The next one may come to lie at the same place, and the same addresses are other functions then.
+ * The next library may be loaded at the same place, and then the same addresses belong to other functions.
  */
 
 #include <dlfcn.h>

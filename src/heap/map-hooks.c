@@ -3,12 +3,12 @@
 /*
  * Map hooks: memory that programs map for themselves, for example in an allocator of their own
  *
- * The C library maps memory for malloc() without calling these, so nothing is counted twice. Small mappings are not
- * counted, nor are those that nobody may read or write yet: they only reserve address space.
+ * The C library maps memory for malloc() without calling these functions, so nothing is counted twice. Small mappings
+ * are not counted. Neither are mappings that nobody may read or write yet, because they only reserve address space.
  */
 
-/* Where offsets have 32 bits, mmap() and mmap64() are two functions. Times of 64 bits come only with such offsets, and
- * there are none in here. */
+/* Where offsets have 32 bits, mmap() and mmap64() are two functions. This file has no times, so it does not need the
+ * 64-bit times that would bring 64-bit offsets with them. */
 #undef _FILE_OFFSET_BITS
 #undef _TIME_BITS
 
@@ -25,7 +25,7 @@ static bool is_counted(size_t n_bytes, int protection, int flags) {
                protection & (PROT_READ | PROT_WRITE) && profile_wants_maps();
 }
 
-/* Inlined into the hook, where the recorded stack begins. */
+/* Inlined into the hook, because the recorded stack begins there. */
 static inline __attribute__((__always_inline__)) void mapped(void *memory, size_t n_bytes) {
         WalkStart start;
 
@@ -33,10 +33,10 @@ static inline __attribute__((__always_inline__)) void mapped(void *memory, size_
                 return;
         walk_capture(&start);
         profile_mapped(memory, n_bytes, &start);
-        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame until then */
+        __asm__ volatile("" ::: "memory"); /* keeps the hook's frame alive until here */
 }
 
-/* MAP_FIXED replaces what was mapped at the address before. */
+/* MAP_FIXED replaces whatever was mapped at the address before. */
 static void replaced(void *memory, size_t n_bytes, int flags) {
         if (flags & MAP_FIXED && profile_wants_maps())
                 (void)profile_unmapped(memory, n_bytes);
@@ -64,14 +64,14 @@ HOOK void *mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, o
         return memory;
 }
 
-/* Counted before the call, as another thread may map the same address right after it. */
+/* Counted before the call, because another thread may map the same address right after it. */
 HOOK int munmap(void *memory, size_t n_bytes) {
         if (profile_wants_maps())
                 (void)profile_unmapped(memory, n_bytes);
         return real_allocator.munmap(memory, n_bytes);
 }
 
-/* If it fails, the memory counts as unmapped and mapped again. */
+/* If the call fails, the memory counts as unmapped and mapped again. */
 HOOK void *mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
         void *memory, *at = NULL;
         uint64_t n_counted = 0;

@@ -4,8 +4,8 @@
 /*
  * Maps: the memory that the program has mapped for itself and has not given back
  *
- * Ranges of addresses, sorted. A program may unmap part of a range, which leaves one smaller range or two. Everything
- * needs the owner's lock.
+ * The ranges of addresses are sorted. A program may unmap part of a range, which leaves one or two smaller ranges.
+ * Every function here needs the owner's lock.
  */
 
 #include <stdbool.h>
@@ -18,8 +18,8 @@ typedef struct MapRange {
         uint64_t start, end;
         uint32_t site;
         uint32_t at_ms;   /* when it was mapped */
-        uint8_t sessions; /* a bit for each that has counted it */
-        uint8_t heap;     /* that it is counted in */
+        uint8_t sessions; /* one bit for each session that has counted it */
+        uint8_t heap;     /* the heap that it is counted in */
 } MapRange;
 
 typedef struct Maps {
@@ -28,10 +28,11 @@ typedef struct Maps {
         uint64_t n_refused; /* ranges for which there was no room */
 } Maps;
 
-/* Adds a range. The caller has taken whatever it overlaps. 0, or -ENOMEM, which is counted. */
+/* Adds a range. The caller has already taken out whatever it overlaps. Returns 0, or -ENOMEM, which is counted. */
 int maps_add(Maps *maps, const MapRange *range);
-/* Takes what of the first range there lies between the two: *ret is that part, *ret_is_whole whether nothing is left of
- * the range. False: there is none. A range of which there is no room for a second half loses it: that is taken, too. */
+/* Takes out what the first range between these two addresses has there: *ret is that part, and *ret_is_whole says
+ * whether nothing of the range is left. Returns false if there is no range. Where a range would be cut in two and
+ * there is no room for the second half, that half is taken out, too. */
 bool maps_take(Maps *maps, uint64_t start, uint64_t end, MapRange *ret, bool *ret_is_whole);
-/* Call it when a session has ended: removes ranges that only that session has counted. */
+/* Call it when a session has ended: it removes the ranges that only this session has counted. */
 void maps_forget_session(Maps *maps, unsigned session);

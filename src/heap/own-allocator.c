@@ -8,7 +8,8 @@
 #include "heap/own-allocator.h"
 #include "shared/macro.h"
 
-/* Words of their messages, which are in a program only if the code is: not in one that is linked to a library. */
+/* Words from the allocators' messages. A program has them only if the allocator's code is in it, not if it is linked
+ * to a library. */
 static const char *find_word(const void *data, size_t n) {
         static const struct {
                 const char *word, *allocator;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Own allocator: whether the program has one linked in, which calls no malloc() that we could see
+ * Own allocator: whether the program is linked with one whose work we cannot see, because it calls no malloc()
  */
 
-/* What it is called; NULL: none that is known. Looks through the program's constants, in memory. */
+/* The allocator's name, or NULL if the program has none that we know. Searches the program's constants in memory. */
 const char *own_allocator_find(void);

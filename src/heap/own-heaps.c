@@ -38,7 +38,7 @@ HOOK void dt_heap_allocated(dt_heap *heap, const void *address, size_t n_bytes) 
 
                 walk_capture(&start);
                 profile_allocated(number_of(heap), address, n_bytes, &start);
-                __asm__ volatile("" ::: "memory"); /* the hook's frame stays until then */
+                __asm__ volatile("" ::: "memory"); /* keeps the hook's frame alive until here */
         }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Own threads: what a thread of libdesktrace's allocates is not the program's
+ * Own threads: what libdesktrace's thread allocates is not the program's
  *
- * That library starts its thread when we offer our data sources to it. A thread that is started in code of ours is
- * in code of ours from its first instruction to its last; all others start as they would without us.
+ * That library starts its thread when we offer our data sources to it. A thread started while our code runs belongs to
+ * us from its first instruction to its last. All other threads start as they would without us.
  */
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ typedef struct OwnThread {
         void *userdata;
 } OwnThread;
 
-/* NULL: the C library keeps threads in a library of their own, which the program has not loaded. */
+/* NULL where the C library has threads in a library of its own, and the program has not loaded that */
 static CreateThread find_real(void) {
         static _Atomic(CreateThread) real;
         CreateThread found = real;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Preload: what the library does in the programs that it is loaded into
+ * Preload: what the library does in the programs that load it
  *
- * It offers one data source under two names: that of Perfetto's configs, and a descriptive one. With $DESKTRACE_HEAP
- * it counts from the program's start, for the session that started the program.
+ * It offers one data source under two names: the name in Perfetto's configs, and a descriptive one. With
+ * $DESKTRACE_HEAP it counts from the program's start, for the session that started the program.
  */
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ static HeapProcess program = { .name = "" };
 static uint64_t wait_until_ns;
 static dt_source *sources[2];
 
-/* What is known beforehand not to be seen. */
+/* Allocations that we know beforehand we will not see. */
 static void note_unseen(dt_instance *instance, const HeapSettings *settings) {
         const char *own = own_allocator_find();
         char text[512];
@@ -120,7 +120,8 @@ static const dt_source_ops ops[] = {
 };
 static const char *const names[] = { TRACING_PERFETTO_HEAP_SOURCE, TRACING_HEAP_SOURCE };
 
-/* Why not all allocations reach the hooks: the program has an allocator with its own tools. NULL: they do. */
+/* Why some allocations do not reach the hooks: the program has an allocator that comes with its own tools. Returns
+ * NULL if they all do. */
 static const char *find_reason(void) {
         if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
             dlsym(RTLD_DEFAULT, "__msan_init"))
@@ -157,8 +158,8 @@ static void begin(const char *interval_text) {
         (void)recorder_start_early(interval);
 }
 
-/* Processes of Chromium, and of what is made of it, that make their sandbox or fork on the condition that they have one
- * thread. Their memory is of an allocator of their own, as the browser's own process says. */
+/* Processes of Chromium and its descendants that make their sandbox, or fork, only while they have one thread. Their
+ * memory comes from an allocator of their own, as the browser's main process reports. */
 static bool must_be_single(int argc, char **argv) {
         static const char *const all[] = {
                 "--type=zygote",
@@ -182,7 +183,7 @@ static void begin_and_offer(const char *reason) {
         offer(reason);
 }
 
-/* Allocations made here or by libdesktrace are not the program's. */
+/* Whatever we or libdesktrace allocate here is not the program's. */
 __attribute__((__constructor__)) static void load(int argc, char **argv) {
         const char *reason = find_reason();
 
@@ -195,14 +196,14 @@ __attribute__((__constructor__)) static void load(int argc, char **argv) {
         heap_thread.is_inside = false;
 }
 
-/* Runs after the destructors of the program and its libraries, so what is left now was never freed. */
+/* Runs after the destructors of the program and its libraries, so whatever is left now was never freed. */
 __attribute__((__destructor__)) static void unload(void) {
-        /* A child of vfork() shares our memory and ends by _exit(), too. */
+        /* A child of vfork() shares our memory and calls _exit(), too. */
         if (profile_is_ours && *profile_is_ours && getpid() == program.pid)
                 recorder_finish(wait_until_ns);
 }
 
-/* Called by programs that end without running destructors. */
+/* Programs that end without running destructors call this. */
 _public_ void _exit(int status) {
         static void (*real_exit)(int) __attribute__((__noreturn__));
 

@@ -13,7 +13,7 @@
 #define NEVER    INT64_MAX
 #define OWN_PAGE 4096u
 
-/* `walking` guards the walker and the sites, `counting` the sessions and addresses. No thread holds both. */
+/* `walking` guards the walker and the sites; `counting` guards the sessions and addresses. No thread holds both. */
 static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, counting = PTHREAD_MUTEX_INITIALIZER;
 static Walker walker;
 static Sites sites;
@@ -60,7 +60,7 @@ static bool is_ours(void) {
  * Sessions
  */
 
-/* Each thread draws again at its next allocation. */
+/* Makes each thread draw again at its next allocation. */
 static void choose_interval(void) {
         uint64_t least = 0;
 
@@ -172,7 +172,8 @@ void profile_copy_deinit(ProfileCopy *copy) {
         *copy = (ProfileCopy){};
 }
 
-/* At a new peak, a site may have had other values than at the last one even if it has not changed since. */
+/* A site that has not changed since the last peak may still have had other values at that one, so a new peak reports
+ * it again. */
 static void copy_totals(ProfileCopy *copy, SiteTotals *totals) {
         for (uint32_t i = 0; i < copy->n_sites; i++) {
                 const uint64_t at_peak =
@@ -186,7 +187,7 @@ static void copy_totals(ProfileCopy *copy, SiteTotals *totals) {
         memcpy(copy->heaps, totals->heaps, sizeof(copy->heaps));
 }
 
-/* A site that is added between the two locks is left for the next copy. */
+/* A site that is added between the two locks has to wait for the next copy. */
 int profile_copy(ProfileCopy *copy, unsigned session) {
         if (copy_init(copy) < 0)
                 return -ENOMEM;
@@ -249,7 +250,7 @@ static void count_freed(const AddressEntry *entry) {
         }
 }
 
-/* Which sessions would have taken the sample. */
+/* The sessions that would have taken this sample on their own. */
 static uint8_t choose_sessions(HeapThread *thread, uint64_t n_bytes, uint64_t least) {
         const double taken = chance_of(n_bytes, least);
         uint8_t chosen = 0;
@@ -266,7 +267,7 @@ static uint8_t choose_sessions(HeapThread *thread, uint64_t n_bytes, uint64_t le
         return chosen;
 }
 
-/* Holds `counting`. Counts a sample only if it can be found again when it is freed. */
+/* The caller holds `counting`. Counts a sample only if it can be found again when it is freed. */
 static void count_allocated(HeapThread *thread, AddressEntry *entry, uint64_t least) {
         AddressEntry old;
         bool has_old;
@@ -316,7 +317,7 @@ static void take_sample(HeapThread *thread,
         entry.heap = site_heap(entry.site, heap);
 
         pthread_mutex_lock(&counting);
-        /* If the settings have changed meanwhile, the draw is for the old ones. */
+        /* If the settings have changed in the meantime, this draw was made for the old ones. */
         if (thread->epoch == atomic_load(&profile_epoch))
                 count_allocated(thread, &entry, least);
         pthread_mutex_unlock(&counting);
@@ -328,7 +329,7 @@ static void draw(HeapThread *thread, uint64_t least) {
         thread->left = least > 0 ? (int64_t)chance_draw(&thread->random, least) : NEVER;
 }
 
-/* After new settings, what was drawn for the old ones is void. Returns true if this allocation is a sample. */
+/* New settings make void what was drawn for the old ones. Returns true if this allocation is a sample. */
 static bool begin_epoch(HeapThread *thread, size_t n_bytes) {
         thread->epoch = atomic_load(&profile_epoch);
         draw(thread, atomic_load(&interval_least));
@@ -342,7 +343,7 @@ static bool is_sample(HeapThread *thread, size_t n_bytes) {
         return thread->left < 0;
 }
 
-/* An allocation of no bytes has the chance of one byte. */
+/* An allocation of no bytes has the same chance as one of one byte. */
 void profile_allocated(uint8_t heap, const void *memory, size_t n_bytes, const WalkStart *start) {
         HeapThread *thread = &heap_thread;
         const int saved_errno = errno;
@@ -383,7 +384,7 @@ bool profile_take(void *memory, AddressEntry *ret) {
         return take_address(addresses_key(memory, PROFILE_HEAP_MALLOC), ret);
 }
 
-/* The sessions that are still running: an address is not put back for one that has ended. */
+/* The sessions that are still running: an address is not put back for a session that has ended. */
 static uint8_t sessions_still_there(void) {
         uint8_t there = 0;
 
@@ -453,7 +454,7 @@ bool profile_wants_maps(void) {
         return atomic_load_explicit(&interval_least, memory_order_relaxed) > 0;
 }
 
-/* Holds `counting`. Returns how many bytes of the range were counted. */
+/* The caller holds `counting`. Returns how many bytes of the range were counted. */
 static uint64_t take_ranges(uint64_t start, uint64_t end) {
         uint64_t n_all = 0;
         MapRange range;

@@ -11,7 +11,7 @@
 #include "shared/macro.h"
 
 #define CACHED_BYTES_MAX 1032 /* the largest block that glibc caches for each thread */
-#define MMAP2_BYTES      4096 /* the unit of its offsets */
+#define MMAP2_BYTES      4096 /* the unit of the offset that it takes */
 
 _Alignas(64) uint8_t real_pool[REAL_POOL_BYTES];
 size_t real_clear_max;
@@ -34,8 +34,8 @@ void *real_pool_take(size_t alignment, size_t n_bytes) {
 }
 
 /*
- * Called until the real functions are found. If one is still unknown after real_find(), it is being looked up right
- * now, by this thread or another, or it does not exist.
+ * These stand in until the real functions are found. One that is still unknown after real_find() does not exist, or
+ * this thread or another is just looking it up.
  */
 
 static void *first_malloc(size_t n_bytes) {
@@ -51,7 +51,7 @@ static void first_free(void *memory) {
                 real_allocator.free(memory);
 }
 
-/* The pool's memory is zero, as none is ever reused. The hook has checked the product. */
+/* The pool never reuses memory, so all of it is still zero. The hook has checked that the product does not overflow. */
 static void *first_calloc(size_t n, size_t n_bytes) {
         real_find();
         if (real_allocator.calloc == first_calloc)
@@ -59,7 +59,7 @@ static void *first_calloc(size_t n, size_t n_bytes) {
         return real_allocator.calloc(n, n_bytes);
 }
 
-/* `old` is not from the pool: the hook handles that. */
+/* `old` is not from the pool: the hook handles that case. */
 static void *first_realloc(void *old, size_t n_bytes) {
         real_find();
         if (real_allocator.realloc == first_realloc)
@@ -102,7 +102,7 @@ static void *first_pvalloc(size_t n_bytes) {
         return real_allocator.pvalloc(n_bytes);
 }
 
-/* Mapping memory is possible without the C library. */
+/* Memory can be mapped without the C library. */
 
 static void *
 first_mmap64(void *at, size_t n_bytes, int protection, int flags, int fd, int64_t offset) {
@@ -131,7 +131,7 @@ static int first_munmap(void *memory, size_t n_bytes) {
         return real_allocator.munmap(memory, n_bytes);
 }
 
-/* The hook always passes five arguments. */
+/* The hook always passes all five arguments. */
 static void *first_mremap(void *old, size_t n_old, size_t n_bytes, int flags, ...) {
         __builtin_va_list arguments;
         void *at;
@@ -161,7 +161,7 @@ RealAllocator real_allocator = {
         .mremap = first_mremap,
 };
 
-/* Of the C library that is known for it. */
+/* This is known only of the C library's allocator. */
 static size_t find_clear_max(const void *found) {
         void *get_version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
         Dl_info of_malloc, of_library;
@@ -177,8 +177,8 @@ static size_t find_clear_max(const void *found) {
                                                                                  : 0;
 }
 
-/* Whether it is in a file other than this one. A program that is not position-independent has places of its own for the
- * functions that it calls, which are found first and lead to ours. */
+/* Whether the function is in another file than this one. A program that is not position-independent has entries of
+ * its own for the functions that it calls. The linker finds those first, and they lead back to us. */
 static bool is_elsewhere(const void *function) {
         const ElfW(Sym) *symbol = NULL;
         Dl_info of_function, of_us;
@@ -188,15 +188,15 @@ static bool is_elsewhere(const void *function) {
                of_function.dli_fbase != of_us.dli_fbase;
 }
 
-/* A program with a malloc() of its own, which everybody calls, mostly lacks some of its family. What comes to us of
- * the rest is about memory that only the program's functions know. */
+/* A program with a malloc() of its own usually lacks some functions of the family. What reaches us through those is
+ * about memory that only the program's own functions know. */
 static void *find_next(const char *name, bool is_first) {
         void *found = is_first ? NULL : dlsym(RTLD_DEFAULT, name);
 
         return found && is_elsewhere(found) ? found : dlsym(RTLD_NEXT, name);
 }
 
-/* Two threads may do this at the same time; both find the same. */
+/* Two threads may do this at the same time. Both find the same functions. */
 void real_find(void) {
         static _Atomic bool is_finding;
         static const struct {

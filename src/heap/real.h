@@ -6,7 +6,7 @@
  *
  * It is the next one in the linker's order: the C library's, or one that the program is linked with. The first call
  * looks it up, so the functions of the table can be called at any time. The lookup itself allocates; that memory comes
- * from a small pool, whose memory is never reused.
+ * from a small pool and is never reused.
  */
 
 #include <stdbool.h>
@@ -34,17 +34,19 @@ typedef struct RealAllocator {
 extern RealAllocator real_allocator;
 extern uint8_t real_pool[REAL_POOL_BYTES];
 
-/* Up to how many bytes malloc() and memset() are faster than calloc(), and take memory that this thread has freed:
- * glibc's calloc() does not look there before 2.41, but asks for the lock of all threads. 0: of another allocator. */
+/* Up to this size, malloc() and memset() are faster than calloc(), and reuse memory that this thread has freed.
+ * Before 2.41, glibc's calloc() does not look there, and takes the lock of all threads instead. 0 with any other
+ * allocator. */
 extern size_t real_clear_max;
 
 /* Looks the allocator up before the first call. */
 void real_find(void);
 
-/* Takes memory from the pool. NULL with errno if the pool is used up. */
+/* Takes memory from the pool. Returns NULL and sets errno if the pool is used up. */
 void *real_pool_take(size_t alignment, size_t n_bytes);
 
-/* How many bytes of the pool follow an address, which is the most that its block can have; 0: not in the pool. */
+/* How many bytes of the pool follow an address, which is the most that its block can have. 0 if the address is not
+ * in the pool. */
 static inline size_t real_pool_left(const void *memory) {
         const uintptr_t at = (uintptr_t)memory - (uintptr_t)real_pool;
 

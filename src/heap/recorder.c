@@ -18,7 +18,7 @@
 #define THREAD_STACK_BYTES (256u << 10)
 #define NS_PER_MS          UINT64_C(1000000)
 #define NS_PER_SEC         UINT64_C(1000000000)
-#define REPLIES_MAX        4 /* flushes that can wait for one dump */
+#define REPLIES_MAX        4 /* how many flushes can wait for one dump */
 
 struct Recording {
         DumpSink sink;
@@ -32,19 +32,19 @@ struct Recording {
         dt_reply *flushes[REPLIES_MAX];
         unsigned n_flushes;
         dt_reply *stop;
-        bool is_writing; /* a thread is writing a dump, without holding the lock */
-        bool is_over;    /* it no longer counts */
-        bool is_doomed;  /* the instance is gone: the thread must free this */
+        bool is_writing; /* a thread is writing a dump and does not hold the lock */
+        bool is_over;    /* it does not count anymore */
+        bool is_doomed;  /* the instance is gone, so the thread must free this */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t
-        changed; /* an order arrived, or a dump is written; waits use CLOCK_MONOTONIC */
+        changed; /* an order has arrived, or a dump has been written; waits use CLOCK_MONOTONIC */
 static List recordings = LIST_INIT(recordings);
 static bool has_thread;
-static bool is_finishing; /* the program is ending: the thread takes no more orders */
+static bool is_finishing; /* the program is ending, so the thread takes no more orders */
 
-/* A session of profile.h that is already counting, for the first recording that comes. */
+/* A session that is already counting, for the first recording that comes. */
 static bool is_early;
 static unsigned early_session;
 static uint64_t early_interval;
@@ -68,7 +68,7 @@ static uint64_t clock_ns(clockid_t clock) {
         return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* Holds the lock, but releases it while the dump is written, so that other threads can give orders. */
+/* The caller holds the lock. It is released while the dump is written, so that other threads can give orders. */
 static void write_dump(Recording *recording) {
         const DumpTimes times = {
                 .now_ns = clock_ns(CLOCK_BOOTTIME),
@@ -104,7 +104,7 @@ static void note(Recording *recording, const char *format, uint64_t n) {
         (void)dt_instance_add_note(recording->instance, text);
 }
 
-/* Notes what is missing in the trace, while there is an instance to note it with. */
+/* Notes in the trace what is missing from it, while there is still an instance to do so with. */
 static void note_losses(Recording *recording) {
         ProfileLosses losses;
 
@@ -129,7 +129,7 @@ static bool has_orders(const Recording *recording) {
         return recording->is_doomed || recording->n_flushes > 0 || recording->stop;
 }
 
-/* Answers the flushes that came before the dump began; others wait for the next dump. */
+/* Answers the flushes that came before the dump began. Later ones wait for the next dump. */
 static void answer(Recording *recording, unsigned n_flushes, dt_reply *stop) {
         for (unsigned i = 0; i < n_flushes; i++)
                 dt_reply_done(recording->flushes[i], NULL);
@@ -179,7 +179,7 @@ static void wait_until(uint64_t until_ns) {
                 pthread_cond_timedwait(&changed, &lock, &until);
 }
 
-/* The first recording that has something to do; if NULL, *ret_until_ns is when the next one will. */
+/* The first recording that has something to do. If that is NULL, *ret_until_ns is when the next one will. */
 static Recording *find_work(uint64_t now_ns, uint64_t *ret_until_ns) {
         Recording *recording;
 
@@ -227,7 +227,8 @@ static void init_changed(void) {
         is_done = true;
 }
 
-/* Holds the lock. Thread-local variables are on the thread's stack, and a program may have any amount of them. */
+/* The caller holds the lock. Thread-local variables lie on the thread's stack, and a program may have any number of
+ * them. */
 static int start_thread(void) {
         pthread_attr_t attributes;
         pthread_t thread;
@@ -265,7 +266,8 @@ int recorder_start_early(uint64_t interval) {
         return r;
 }
 
-/* Holds the lock. The first recording with the same settings takes over what was counted since the program's start. */
+/* The caller holds the lock. The first recording with the same settings takes over what was counted since the
+ * program's start. */
 static int begin_session(Recording *recording) {
         const HeapSettings *settings = &recording->settings;
 
@@ -329,7 +331,7 @@ int recorder_add(Recording **ret,
         return r;
 }
 
-/* The service does not send more flushes than that at a time. One too many is answered at once. */
+/* The service does not send more flushes than this at a time. Any further one is answered at once. */
 void recorder_flush(Recording *recording, dt_reply *reply) {
         pthread_mutex_lock(&lock);
         if (recording->n_flushes < REPLIES_MAX && !is_finishing)
@@ -372,7 +374,7 @@ void recorder_finish(uint64_t deadline_ns) {
         static _Atomic bool has_begun;
         Recording *recording;
 
-        /* A signal handler may end the program a second time. */
+        /* A signal handler may end the program once more while it is ending. */
         if (atomic_exchange(&has_begun, true))
                 return;
         heap_thread.is_inside = true;

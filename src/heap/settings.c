@@ -28,13 +28,13 @@ enum {
 };
 enum { CONTINUOUS_PHASE = 5, CONTINUOUS_INTERVAL = 6 };
 
-/* While it is read. */
+/* The state of the reading. */
 typedef struct Reading {
         HeapSettings *settings;
         const HeapProcess *process;
         bool names_processes;
         unsigned n_heaps, n_intervals;
-        int heap_at; /* where in the list of heaps this one is, or -1 */
+        int heap_at; /* where this heap is in the list of heaps, or -1 */
 } Reading;
 
 bool heap_settings_match(const char *name, const char *pattern, size_t n_pattern) {
@@ -75,7 +75,7 @@ static int read_continuous(HeapSettings *settings, const WireField *message) {
         return r;
 }
 
-/* A name that is too long is none that a heap can have; one too many is left out. */
+/* No heap can have a name that is too long, so such a name is left out. So is one name too many. */
 static void add_name(HeapNames *names, const WireField *field) {
         if (field->type != WIRE_BYTES || field->n_bytes > PROFILE_HEAP_NAME_MAX ||
             names->n_names == SETTINGS_HEAPS_MAX)
@@ -105,7 +105,7 @@ static void take_heap(Reading *reading, const WireField *field) {
         reading->n_heaps++;
 }
 
-/* An interval for each heap of the list, in its order. */
+/* One interval for each heap in the list, in the same order. */
 static void take_heap_interval(Reading *reading, uint64_t interval) {
         if (reading->heap_at >= 0 && (unsigned)reading->heap_at == reading->n_intervals)
                 reading->settings->interval = interval;

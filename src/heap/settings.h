@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Settings: what a recording wants of a program's heap
+ * Settings: what a recording wants to know about a program's heap
  *
- * Out of perfetto.protos.DataSourceConfig, as the service passes it on. HeapprofdConfig has its own words for which
- * processes are meant, since Perfetto's daemon is asked for all of them; here each program is asked, and finds out
- * whether it is one.
+ * They come from perfetto.protos.DataSourceConfig, as the service passes it on. HeapprofdConfig has its own way to say
+ * which processes are meant, since Perfetto's daemon is asked for all of them. Here each program is asked, and finds
+ * out whether it is meant.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 #include "heap/profile.h"
 
-#define SETTINGS_HEAP_NAME "libc.malloc" /* that is meant unless a config names others */
-#define SETTINGS_HEAPS_MAX 16u           /* that a config names */
+#define SETTINGS_HEAP_NAME "libc.malloc" /* the heap that is meant if a config names none */
+#define SETTINGS_HEAPS_MAX 16u           /* how many heaps a config may name */
 
 /* Names of heaps. */
 typedef struct HeapNames {
@@ -26,18 +26,18 @@ typedef struct HeapNames {
 
 typedef struct HeapSettings {
         uint64_t interval;         /* bytes */
-        uint32_t dump_interval_ms; /* 0: only when it is asked for, and at the end */
+        uint32_t dump_interval_ms; /* 0: dump only on request and at the end */
         uint32_t dump_phase_ms;    /* until the first */
-        bool at_peak;              /* only what was there at the peak */
+        bool at_peak;              /* only what was in use at the peak */
         bool is_meant;             /* this process is */
         bool wants_all_heaps;
         HeapNames heaps, excluded_heaps;
-        bool no_startup;   /* only what runs already when the recording starts */
-        bool no_running;   /* only what starts afterwards */
-        bool wants_stream; /* what is not offered */
+        bool no_startup;   /* only programs that already run when the recording starts */
+        bool no_running;   /* only programs that start afterwards */
+        bool wants_stream; /* a kind of heap dump that we do not offer */
 } HeapSettings;
 
-/* The process that reads it. */
+/* The process that reads the settings. */
 typedef struct HeapProcess {
         int64_t pid;
         const char *name; /* argv[0] */
@@ -46,10 +46,10 @@ typedef struct HeapProcess {
 enum {
         _SETTINGS_E_SUCCESS,
         SETTINGS_E_BAD,      /* no message */
-        SETTINGS_E_INTERVAL, /* one of 0 bytes, or too large */
+        SETTINGS_E_INTERVAL, /* the interval is 0 bytes, or too large */
 };
 
-/* `is_for_all`: who is asked is meant unless the config says who is. */
+/* With `is_for_all`, the process is meant unless the config says otherwise. */
 int heap_settings_parse(HeapSettings *ret,
                         const void *config,
                         size_t n_config,
@@ -58,6 +58,6 @@ int heap_settings_parse(HeapSettings *ret,
 
 bool heap_settings_want(const HeapSettings *settings, const char *heap);
 
-/* Whether a name is what a pattern with at most one `*` says. One that begins with a slash is held against all of the
- * name, any other against what follows its last slash. */
+/* Whether a name matches a pattern with at most one `*`. A pattern that begins with a slash is compared with the
+ * whole name, any other with what follows the name's last slash. */
 bool heap_settings_match(const char *name, const char *pattern, size_t n_pattern);

@@ -11,7 +11,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
         return hash ^ hash >> 29;
 }
 
-/* Numbers begin with 1 in the hash tables: 0 is an empty place. */
+/* Numbers in the hash tables begin with 1, as 0 is an empty place. */
 static int add_others(Sites *sites) {
         sites->frames[0] = (SiteFrame){ .address = SITE_WORD_OTHERS, .module = SITE_NO_MODULE };
         sites->n_frames = 1;
@@ -40,7 +40,7 @@ int sites_init(Sites *sites, uint64_t secret) {
         return -ENOMEM;
 }
 
-/* The frame's number, or -ENOMEM. */
+/* Returns the frame's number or -ENOMEM. */
 static int64_t find_frame(Sites *sites, const SiteFrame *frame) {
         const uint64_t hash = mix(mix(sites->secret, frame->address), frame->module);
         uint32_t i = (uint32_t)(hash >> 32) % (2 * SITE_FRAMES_MAX);
@@ -58,7 +58,7 @@ static int64_t find_frame(Sites *sites, const SiteFrame *frame) {
         return sites->n_frames++;
 }
 
-/* A stack that finds no room leaves frames behind, which the next one may need. */
+/* A stack that finds no room leaves its frames behind. The next stack may need them. */
 static uint32_t
 add(Sites *sites, uint32_t *place, uint64_t hash, uint8_t heap, const SiteFrame *frames, size_t n) {
         uint32_t *stack = sites->stacks + sites->n_stacks;

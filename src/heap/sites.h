@@ -2,15 +2,16 @@
 #pragma once
 
 /*
- * Sites: the call stacks that have allocated, each once, and what is counted of each
+ * Sites: the call stacks that have allocated, each once, and what is counted for each
  *
- * Stacks, frames and files are only ever added, so their numbers stay true for as long as the program runs, and
- * sessions share them. What a session counts is its own table, by the site's number. Tables are as large as their
- * limits from the beginning, as addresses; memory they take up by and by. All under the owner's lock.
+ * Stacks, frames and files are only ever added, so their numbers stay valid for as long as the program runs, and
+ * sessions share them. Each session has a table of counts of its own, indexed by the site's number. All tables have
+ * their maximum size from the beginning, but only as addresses: they take up memory as they fill. Everything here needs
+ * the owner's lock.
  *
- * A program has several heaps: a call stack in each is a site of its own. A heap's peak, in one session, is when all
- * that is live in it was most. What each site had then is found out late: a site whose
- * counts change for the first time since the peak notes what it had before.
+ * A program has several heaps, and a call stack in each of them is a site of its own. In a session, the peak of a heap
+ * is the moment when most of it was in use. What each site had at that moment is found out later: a site whose counts
+ * change for the first time since the peak first notes what it had.
  */
 
 #include <stdbool.h>
@@ -24,10 +25,10 @@
 #define SITE_STACK_FRAMES_MAX 512u     /* of one stack */
 #define SITE_HEAPS_MAX        32u      /* heaps of one program: the C library's, and its own */
 
-#define SITE_OTHERS    0u /* the site of what finds no room for one of its own */
-#define SITE_NO_MODULE 0u /* of frames that are a word only */
+#define SITE_OTHERS    0u /* the site of samples that find no room for one of their own */
+#define SITE_NO_MODULE 0u /* of frames that are only a word */
 
-/* Words for such frames: their addresses. Names of threads follow. */
+/* Words for such frames, used as their addresses. Thread names have the numbers that follow. */
 enum {
         SITE_WORD_OTHERS,
         SITE_WORD_TRUNCATED,
@@ -35,13 +36,13 @@ enum {
 };
 
 typedef struct SiteFrame {
-        uint64_t address; /* as the file counts, or a SITE_WORD_… */
+        uint64_t address; /* an address as the file counts them, or a SITE_WORD_… */
         uint32_t module;
 } SiteFrame;
 
 typedef struct Site {
         uint64_t hash;
-        uint32_t first; /* in Sites.stacks: innermost frame first */
+        uint32_t first; /* index in Sites.stacks; the innermost frame comes first */
         uint16_t n_frames;
         uint8_t heap;
 } Site;
@@ -50,14 +51,14 @@ typedef struct Sites {
         Site *sites;
         SiteFrame *frames;
         uint32_t *stacks;      /* numbers of frames */
-        uint32_t *by_hash;     /* sites, a hash table twice as large */
+        uint32_t *by_hash;     /* a hash table of the sites, twice as large as their number */
         uint32_t *frames_hash; /* likewise */
         uint32_t n_sites, n_frames, n_stacks;
         uint64_t secret;
         uint64_t n_refused; /* samples that went to SITE_OTHERS */
 } Sites;
 
-/* How many there are has parts behind the point, since a sample seldom stands for a whole number of allocations. */
+/* These counts have fractions, since a sample seldom stands for a whole number of allocations. */
 #define SITE_N_BITS 16
 
 static inline uint64_t site_round(uint64_t n) {
@@ -67,8 +68,8 @@ static inline uint64_t site_round(uint64_t n) {
 typedef struct SiteCounts {
         uint64_t allocated, n_allocated;
         uint64_t freed, n_freed;
-        uint64_t freed_soon, n_freed_soon; /* of these: what lived for SITE_SOON_MS at most */
-        uint64_t at_peak, n_at_peak;       /* if `peak` is the session's */
+        uint64_t freed_soon, n_freed_soon; /* of these, what lived for no more than SITE_SOON_MS */
+        uint64_t at_peak, n_at_peak;       /* valid if `peak` is the session's */
         uint32_t peak;
         bool is_changed; /* since the last dump */
 } SiteCounts;
@@ -78,7 +79,7 @@ typedef struct SiteCounts {
 typedef struct SiteHeap {
         uint64_t live, n_live;
         uint64_t live_most;
-        uint32_t peak; /* how many there were */
+        uint32_t peak; /* the number of peaks so far */
 } SiteHeap;
 
 /* What one session counts. */
@@ -87,16 +88,16 @@ typedef struct SiteTotals {
         SiteHeap heaps[SITE_HEAPS_MAX];
 } SiteTotals;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int sites_init(Sites *sites, uint64_t secret);
-/* The site of a stack, innermost frame first. */
+/* The site of a stack, whose innermost frame comes first. */
 uint32_t sites_find(Sites *sites, uint8_t heap, const SiteFrame *frames, size_t n_frames);
-/* The heap that a site is counted in: all others are one site, of the first. */
+/* The heap that a site is counted in. SITE_OTHERS is one site for all heaps, and belongs to the first. */
 uint8_t site_heap(uint32_t site, uint8_t heap);
 
 int site_totals_init(SiteTotals *totals);
 void site_totals_deinit(SiteTotals *totals);
-/* A sample, as many bytes and allocations as it stands for; `heap` is the site's. */
+/* Counts a sample, which stands for this many bytes and allocations. `heap` is the site's. */
 void site_totals_allocated(SiteTotals *totals,
                            uint8_t heap,
                            uint32_t site,
@@ -108,6 +109,6 @@ void site_totals_freed(SiteTotals *totals,
                        uint64_t n_bytes,
                        uint64_t n,
                        bool is_soon);
-/* What the site had at the peak. */
+/* What the site had in use at the peak. */
 uint64_t
 site_totals_at_peak(const SiteTotals *totals, uint8_t heap, uint32_t site, uint64_t *ret_n);

@@ -10,7 +10,7 @@
 #define PAGE_BYTES UINT64_C(4096)
 #define LINES_MAX  65536u
 
-/* The main thread's stack grows downwards in its mapping, which nothing else comes near to. */
+/* The main thread's stack grows downwards in its mapping, and nothing else comes close to it. */
 #define GROWS_BYTES (UINT64_C(64) << 20)
 
 static const char *parse_hex(const char *text, uint64_t *ret) {
@@ -42,7 +42,7 @@ bool stack_bounds_parse(HeapThread *thread, const char *line, uint64_t sp) {
         return true;
 }
 
-/* Goes through the lines that are complete, and moves the rest to the front: how many bytes that is. */
+/* Goes through the lines that are complete, and moves the rest to the front. Returns how many bytes the rest has. */
 static size_t take_lines(HeapThread *thread, char *buffer, size_t n, uint64_t sp, bool *ret_found) {
         char *line = buffer, *end;
 
@@ -70,7 +70,7 @@ void stack_bounds_find(HeapThread *thread, uint64_t sp, char *buffer, size_t n_b
                 if (n <= 0)
                         break;
                 n_kept = take_lines(thread, buffer, n_kept + (size_t)n, sp, &has_found);
-                if (n_kept == n_buffer - 1) /* one line that long: its beginning was enough */
+                if (n_kept == n_buffer - 1) /* one long line, whose beginning was enough */
                         n_kept = 0;
         }
         if (fd >= 0)

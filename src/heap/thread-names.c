@@ -6,7 +6,7 @@
 #include "heap/thread-names.h"
 #include "shared/macro.h"
 
-/* The first is of all that find no room. */
+/* The first is for all threads that find no room. */
 static char texts[THREAD_NAMES_MAX][THREAD_FRAME_BYTES] = { "[other threads]" };
 static uint16_t n_texts = 1;
 
@@ -20,7 +20,7 @@ static uint16_t find_text(const char *text) {
         return n_texts++;
 }
 
-/* Without stdio, as the program's thread may have a stack of 16 KiB. */
+/* This does not use stdio, because the program's thread may have a stack of only 16 KiB. */
 static void put_text(char text[THREAD_FRAME_BYTES], const char *name) {
         const size_t n = strlen(name);
 
@@ -29,7 +29,7 @@ static void put_text(char text[THREAD_FRAME_BYTES], const char *name) {
         memcpy(text + 8 + n, "]", 2);
 }
 
-/* At the samples 1, 2, 4, 8, … of each thread. */
+/* Looks at the samples 1, 2, 4, 8, … of each thread. */
 static bool is_asked(HeapThread *thread) {
         const uint32_t n = ++thread->n_samples;
 

@@ -19,7 +19,7 @@ typedef int (*FindObject)(void *, struct dl_find_object *);
 
 static FindObject find_object;
 
-/* A file's bytes, as they were loaded. */
+/* The bytes of a file, as they were loaded. */
 typedef struct LoadedFile {
         ModuleReader reader;
         uint64_t bias;
@@ -44,7 +44,7 @@ bool walker_has_stacks(void) {
  * Files in memory
  */
 
-/* The first page has the headers. */
+/* The headers are in the first page. */
 static bool load_headers(LoadedFile *ret, const struct dl_find_object *object) {
         const ElfW(Ehdr) *header = object->dlfo_map_start;
         const uint64_t size =
@@ -60,7 +60,7 @@ static bool load_headers(LoadedFile *ret, const struct dl_find_object *object) {
         return true;
 }
 
-/* Where the byte of an offset in the file is, and how many of the segment follow. */
+/* Where an offset of the file is in memory, and how many bytes of the segment follow it. */
 static int64_t lend(ModuleReader *reader, const uint8_t **ret, size_t n_bytes, uint64_t offset) {
         const LoadedFile *file = container_of(reader, LoadedFile, reader);
 
@@ -121,7 +121,7 @@ static void find_build_id(WalkModule *module, LoadedFile *file, BuildIdKind kind
         }
 }
 
-/* One without tables has a module, too, which has no rows. */
+/* A file without tables has a module, too, but that has no rows. */
 static void read_module(WalkModule *module, LoadedFile *file, bool has_unwinder) {
         const int r = has_unwinder ? module_new(&module->code.module, &file->reader) : -EOPNOTSUPP;
 
@@ -158,7 +158,7 @@ static WalkModule *add_module(Walker *walker, const struct dl_find_object *objec
         return module;
 }
 
-/* What lay there before has been unloaded, and what is remembered of its addresses is no longer true. */
+/* What lay here before has been unloaded, so what we remember of its addresses is not true anymore. */
 static void drop_overlapping(Walker *walker, const struct dl_find_object *object) {
         const uint64_t start = (uint64_t)(uintptr_t)object->dlfo_map_start;
         const uint64_t end = (uint64_t)(uintptr_t)object->dlfo_map_end;
@@ -191,7 +191,7 @@ static WalkModule *find_module(Walker *walker, uint64_t address) {
         return add_module(walker, &object);
 }
 
-/* For the unwinder, each time it does not remember an address. */
+/* The unwinder calls this for each address that it does not remember. */
 static const Mapping *find_mapping(const AddressSpace *space, uint64_t address) {
         Walker *walker = container_of(space, Walker, space);
         const WalkModule *module = find_module(walker, address);
@@ -219,8 +219,8 @@ static void walker_look_again(Walker *walker) {
 }
 
 int walker_init(Walker *walker) {
-        static WalkModule
-                modules[SITE_MODULES_MAX]; /* where a sanitizer that looks for leaks looks, too */
+        /* A sanitizer that looks for leaks searches static memory, too. */
+        static WalkModule modules[SITE_MODULES_MAX];
         const ssize_t n = readlink("/proc/self/exe", walker->buffer, sizeof(walker->buffer) - 1);
         int r;
 

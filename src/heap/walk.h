@@ -4,14 +4,14 @@
 /*
  * Walk: the call stack of the thread that asks
  *
- * It is walked by the tables for exceptions of the program and its libraries, where these are in memory, so no
- * file is opened, nothing is copied, and no lock of the linker's is asked for: a thread that loads a library may
- * wait for one that allocates. Which file an address is in the C library says (_dl_find_object(), since 2.35).
- * Where the unwinder does not know the processor a stack has one frame, the caller.
+ * The walk follows the tables for exceptions of the program and its libraries, which are already in memory. So no file
+ * is opened, nothing is copied, and no lock of the linker is taken: a thread that loads a library may wait for a thread
+ * that allocates. The C library says which file an address is in (_dl_find_object(), since 2.35). Where the unwinder
+ * does not know the processor, a stack has one frame, the caller.
  *
- * One thread at a time: the caller has a lock. The stack is read in place. It ends where the mapping does that it
- * lies in, which is looked up once for each thread, and again when a thread turns out to be elsewhere: on a stack
- * for signals, or in a coroutine.
+ * Only one thread walks at a time: the caller holds a lock. The stack is read in place, up to the end of the mapping in
+ * which it lies. The mapping is looked up once for each thread, and again when a thread turns out to be elsewhere: on a
+ * stack for signals, or in a coroutine.
  */
 
 #include <stdint.h>
@@ -20,10 +20,9 @@
 #include "heap/thread-state.h"
 #include "unwind/unwinder.h"
 
-#define WALK_SEGMENTS_MAX 4 /* of code in one file */
+#define WALK_SEGMENTS_MAX 4 /* segments of code in one file */
 
-/* Where a hook was called from. Captured in the hook itself, which must not have returned when the stack is
- * walked. */
+/* Where a hook was called from. The hook captures this itself, and must not return before the stack is walked. */
 typedef struct WalkStart {
         uint64_t pc, sp, frame, base;
         uint64_t caller;
@@ -39,9 +38,9 @@ static inline __attribute__((__always_inline__)) void walk_capture(WalkStart *re
 
 typedef struct WalkModule {
         CodeFile code;
-        const void *link_map, *frames; /* what it was when it was seen */
+        const void *link_map, *frames; /* what these were when the file was first seen */
         uint64_t start, end;
-        uint64_t bias; /* address in the process less address in the file */
+        uint64_t bias; /* address in the process minus address in the file */
         Mapping segments[WALK_SEGMENTS_MAX];
         size_t n_segments;
         char *path;
@@ -50,9 +49,9 @@ typedef struct WalkModule {
 } WalkModule;
 
 typedef struct Walker {
-        Unwinder *unwinder; /* NULL: stacks have one frame */
+        Unwinder *unwinder; /* NULL: every stack has one frame */
         AddressSpace space;
-        WalkModule *modules; /* from 1 on, as SiteFrame has them */
+        WalkModule *modules; /* from 1 on, as SiteFrame numbers them */
         uint32_t n_modules;
         char *program; /* its path */
         uint64_t n_complete, n_incomplete;
@@ -60,15 +59,15 @@ typedef struct Walker {
         char buffer[4096];
 } Walker;
 
-/* 0, or a negative errno; allocates. */
+/* Returns 0 or a negative errno. Allocates memory. */
 int walker_init(Walker *walker);
 
-/* A library may have been unloaded: what is remembered of addresses is looked up again. For any thread; no lock is
- * needed. */
+/* A library may have been unloaded, so everything remembered about addresses is looked up again. Any thread may call
+ * this, and no lock is needed. */
 void walkers_doubt(void);
 
-/* Whether stacks have more than one frame on this system. */
+/* Whether a stack can have more than one frame on this system. */
 bool walker_has_stacks(void);
 
-/* Fills up to SITE_STACK_FRAMES_MAX frames, innermost first; returns how many. */
+/* Fills in up to SITE_STACK_FRAMES_MAX frames, innermost first. Returns their number. */
 size_t walker_run(Walker *walker, SiteFrame *ret, const WalkStart *start, HeapThread *thread);

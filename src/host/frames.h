@@ -56,14 +56,14 @@ typedef struct Frames {
         FrameRun *runs;
 } Frames;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int frames_init(Frames *frames);
 void frames_deinit(Frames *frames);
 
 /* Whether the process has committed a frame in the last second. */
 bool frames_has_commit(const Frames *frames, pid_t pid, uint64_t now_ns);
 
-/* A frame was finished. `refresh_ns` is 0 if it is not known. False: it is not later than the one before. */
+/* A frame was finished. `refresh_ns` is 0 if it is not known. Returns false if it is not later than the one before. */
 bool frames_add(Frames *frames,
                 const FrameKey *key,
                 uint64_t at_ns,

@@ -34,14 +34,14 @@ typedef struct HostProgram {
         void *userdata; /* for `busy` */
 } HostProgram;
 
-/* Offers the data sources of `program->probes`, which are registered once the service is available. 0 or a negative
- * errno. */
+/* Offers the data sources of `program->probes`, which are registered once the service is available. Returns 0 or a
+ * negative errno. */
 int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
 /* Says which instances may be set up at all, and how long they may record; on the loop. */
 typedef struct HostPermits {
         /* Checks who may record with `config`, which is unparsed. *ret is an opaque grant, *ret_longest_ns how long it
-         * lasts (UINT64_MAX: as long as the service wants), *ret_owner for whom it is. 0, PROBE_E_REFUSED with
+         * lasts (UINT64_MAX: as long as the service wants), *ret_owner for whom it is. Returns 0, PROBE_E_REFUSED with
          * *ret_error, or a negative errno. */
         int (*take)(void **ret,
                     void *userdata,

@@ -52,7 +52,7 @@ enum {
 typedef struct PacketSink PacketSink;
 
 struct PacketSink {
-        /* 0, -ENOBUFS if the packet was dropped, -ESHUTDOWN if the recording has ended. */
+        /* Returns 0, -ENOBUFS if the packet was dropped, or -ESHUTDOWN if the recording has ended. */
         int (*write)(PacketSink *sink, const void *packet, size_t n_bytes);
 };
 

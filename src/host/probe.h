@@ -76,10 +76,10 @@ typedef struct ProbeOps {
         int (*check)(char **ret_error);
 
         /* The names that a config can choose from, for the service's lists: NULL-terminated, to be freed with
-         * probe_names_free(). Called when the source is registered. 0 or a negative errno. May be NULL. */
+         * probe_names_free(). Called when the source is registered. Returns 0 or a negative errno. May be NULL. */
         int (*names)(char ***ret);
 
-        /* Checks the config and does everything that can fail. 0, PROBE_E_REFUSED or a negative errno. */
+        /* Checks the config and does everything that can fail. Returns 0, PROBE_E_REFUSED or a negative errno. */
         int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);
 
         /* Starts recording; the first poll() follows at once. Returns the same as setup(). May be NULL. */

@@ -40,7 +40,7 @@ typedef struct ProgramNames {
         unsigned n_read;
 } ProgramNames;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int program_names_init(ProgramNames *names);
 void program_names_deinit(ProgramNames *names);
 

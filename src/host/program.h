@@ -15,23 +15,23 @@
 
 #include "host/probe.h"
 
-/* Prints what --list-sources asks for; `format` is its argument, or NULL. 0 or -EINVAL. */
+/* Prints what --list-sources asks for; `format` is its argument, or NULL. Returns 0 or -EINVAL. */
 int program_list_sources(const ProbeOps *const *probes, size_t n_probes, const char *format);
 
-/* What is wrong with the command line once getopt_long() is done. 0 or -EINVAL. */
+/* What is wrong with the command line once getopt_long() is done. Returns 0 or -EINVAL. */
 int program_check_arguments(int argc, char **argv, bool is_standalone);
 
 /* Before the library's thread starts, which inherits the mask of signals. A standalone program logs only warnings: its
  * stderr is the terminal of the user who records, and the session already reports what it cannot record. */
 void program_prepare(bool is_standalone);
 
-/* A loop that ends with SIGTERM and SIGINT, and keeps the unit's watchdog content. 0 or a negative errno. */
+/* A loop that ends with SIGTERM and SIGINT, and keeps the unit's watchdog content. Returns 0 or a negative errno. */
 int program_make_loop(sd_event **ret);
 
-/* Takes `name`, which only one instance of the program can own, and ends the loop when the bus goes away. 0 or a
- * negative errno; a name that cannot be taken is logged. */
+/* Takes `name`, which only one instance of the program can own, and ends the loop when the bus goes away. Returns 0
+ * or a negative errno; a name that cannot be taken is logged. */
 int program_take_name(sd_bus *bus, sd_event *event, const char *name, const char *program);
 
-/* Tells systemd that the program is ready, and runs the loop. 0, or a negative errno that is logged: `setup` below 0
- * is what kept the program from starting. */
+/* Tells systemd that the program is ready, and runs the loop. Returns 0, or a negative errno that is logged: `setup`
+ * below 0 is what kept the program from starting. */
 int program_run(sd_event *event, int setup);

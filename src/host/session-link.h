@@ -28,7 +28,7 @@ struct SessionLink {
         void *userdata;
 };
 
-/* Finds or makes the link of a session in `list`. 0, -ENOMEM. */
+/* Finds or makes the link of a session in `list`. Returns 0 or -ENOMEM. */
 int session_link_get(SessionLink **ret, List *list, uint64_t session_id);
 SessionLink *session_link_ref(SessionLink *link);
 SessionLink *session_link_unref(SessionLink *link);

@@ -84,7 +84,7 @@ static int writer_grow(TrackWriter *writer) {
         return 0;
 }
 
-/* The slot of a track; its uuid is 0 if the track has not been described yet. NULL if there is no room. */
+/* The slot of a track; its uuid is 0 if the track has not been described yet. Returns NULL if there is no room. */
 static TrackSlot *writer_slot(TrackWriter *writer, uint64_t uuid) {
         TrackSlot *slot =
                 writer->n_slots > 0 ? find_slot(writer->slots, writer->n_slots, uuid) : NULL;
@@ -201,7 +201,7 @@ uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, T
         return track_get(writer, parent, name, (int)unit);
 }
 
-/* NULL if the track has not been described. */
+/* Returns NULL if the track has not been described. */
 static TrackSlot *described_slot(TrackWriter *writer, uint64_t track) {
         TrackSlot *slot = track && writer->n_slots > 0
                                   ? find_slot(writer->slots, writer->n_slots, track)

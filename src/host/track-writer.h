@@ -94,7 +94,7 @@ typedef struct TrackEvent {
         size_t n_out, n_in;
 } TrackEvent;
 
-/* Writes any event on a track of track_group(). A track of 0 is ignored. False: it was not written. */
+/* Writes any event on a track of track_group(). A track of 0 is ignored. Returns false if it was not written. */
 bool track_event(TrackWriter *writer, const TrackEvent *event);
 
 /* Writes an instant at `now_ns` on a track of track_group(). A track of 0 is ignored. */

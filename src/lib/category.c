@@ -59,8 +59,8 @@ static Found *found_free(Found *found) {
 }
 DEFINE_CLEANUP(Found *, found_free)
 
-/* Copies a text for people; invalid UTF-8 is replaced, as it could not be sent. NULL: there is no text, or no
- * memory. */
+/* Copies a text for people; invalid UTF-8 is replaced, as it could not be sent. Returns NULL if there is no text, or
+ * no memory. */
 static char *copy_text(const char *text, size_t n_max) {
         return text ? utf8_copy_line(text, track_text_cut(text, n_max)) : NULL;
 }

@@ -15,7 +15,7 @@
 /* Takes a copy of the descriptor that a service passed; the original stays the caller's. On the private thread. */
 void host_task_offer(int link_fd);
 
-/* Looks up a thread by the tid that it knows itself. Any thread. False: only that thread itself could tell its tid
- * outside (it is neither the caller nor the first thread of the process). No lock, and a system call only where
- * there is a link. */
+/* Looks up a thread by the tid that it knows itself. Any thread. Returns false if only that thread itself could tell
+ * its tid outside (it is neither the caller nor the first thread of the process). No lock, and a system call only
+ * where there is a link. */
 bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid);

@@ -52,7 +52,7 @@ void intern_deinit(Intern *intern);
 /* Removes all strings, but keeps the memory. */
 void intern_clear(Intern *intern);
 
-/* 0, INTERN_E_NEW or INTERN_E_FULL. */
+/* Returns 0, INTERN_E_NEW or INTERN_E_FULL. */
 int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret);
 
 /* Likewise for a text, of which at most `n_bytes_max` bytes count; faster if it lies at the same address as last

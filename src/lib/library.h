@@ -80,7 +80,7 @@ static inline void library_lock_mutex(pthread_mutex_t *mutex) {
         pthread_mutex_lock(mutex);
 }
 
-/* False: another thread holds it. */
+/* Returns false if another thread holds it. */
 static inline bool library_try_lock_mutex(pthread_mutex_t *mutex) {
         library_n_locks++;
         if (pthread_mutex_trylock(mutex) == 0)
@@ -103,17 +103,17 @@ static inline void library_unlock(void) {
 }
 
 /* A name in the form that the service accepts, for lists and logs: non-ASCII characters become `?`, and the rest is
- * cut off. NULL: no memory. */
+ * cut off. Returns NULL if memory has run out. */
 char *library_plain_name(const char *name);
 
-/* library-thread.c: starts the thread if it does not run. With the lock held. 0 or a negative errno. */
+/* library-thread.c: starts the thread if it does not run. With the lock held. Returns 0 or a negative errno. */
 int library_start(void);
 
 /* Whether the thread runs. Without the lock. */
 bool library_has_started(void);
 
-/* Makes the thread process sources and answers. Any thread, with or without the lock. False: the program has closed
- * the descriptor, and the thread will do it when something else wakes it. */
+/* Makes the thread process sources and answers. Any thread, with or without the lock. Returns false if the program
+ * has closed the descriptor, and the thread will do it when something else wakes it. */
 bool library_wake(void);
 
 /* Whether this is the private thread; and declares that it is. */

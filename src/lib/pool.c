@@ -33,7 +33,7 @@ static Piece *free_pieces[CLASSES];
 static uint8_t *block;
 static size_t n_block; /* what is left of it */
 
-/* False: a signal handler has interrupted its thread in here. */
+/* Returns false if a signal handler has interrupted its thread in here. */
 static bool enter(void) {
         if (is_inside)
                 return false;

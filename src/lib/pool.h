@@ -14,7 +14,7 @@
 
 #define POOL_HEAD_BYTES 16 /* of each piece, whose size is a power of two */
 
-/* NULL: the pool is empty. Keeps errno. pool_new() is zeroed. */
+/* Returns NULL if the pool is empty. Keeps errno. pool_new() is zeroed. */
 void *pool_take(size_t n_bytes);
 void *pool_new(size_t n_bytes);
 

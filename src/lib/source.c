@@ -62,7 +62,7 @@ DT_EXPORT int dt_source_update(dt_source *source, const dt_source_options *optio
         return r;
 }
 
-/* With the lock held. False: the thread has not removed it, because it could not be woken. */
+/* With the lock held. Returns false if the thread has not removed it, because it could not be woken. */
 static bool wait_for_removal(dt_source *source) {
         struct timespec deadline;
         bool is_woken = library_wake();

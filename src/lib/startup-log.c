@@ -170,7 +170,7 @@ static bool is_closed(void) {
         return atomic_load_explicit(&startup.logs, memory_order_acquire) == &startup_closed;
 }
 
-/* False: the log is closed, nothing can be added. */
+/* Returns false if the log is closed, nothing can be added. */
 static bool add_log(StartupLog *log) {
         StartupLog *first = atomic_load_explicit(&startup.logs, memory_order_acquire);
 
@@ -212,7 +212,7 @@ static TrackKept *kept_new(const TrackThread *thread) {
         return pool_free(kept);
 }
 
-/* Makes what is behind the end up to `to` part of the log. 0, or -ESHUTDOWN: it is closed, and has not. */
+/* Makes what is behind the end up to `to` part of the log. Returns 0, or -ESHUTDOWN: it is closed, and has not. */
 static int publish(StartupLog *log, uint64_t end, uint64_t to) {
         return atomic_compare_exchange_strong_explicit(
                        &log->end, &end, to, memory_order_release, memory_order_acquire)
@@ -233,7 +233,8 @@ static int grow(TrackKept *kept, uint64_t end, size_t n_bytes) {
         return publish(kept->log, end, block);
 }
 
-/* Writes the event, or, if it is NULL, the thread's name. 0, -ENOBUFS, -E2BIG, or -ESHUTDOWN if the log is closed. */
+/* Writes the event, or, if it is NULL, the thread's name. Returns 0, -ENOBUFS, -E2BIG, or -ESHUTDOWN if the log is
+ * closed. */
 static int append(const TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
         TrackKept *kept = thread->kept;
 

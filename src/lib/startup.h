@@ -150,7 +150,7 @@ StartupLog *startup_close(void);
  * startup-log.c: any thread
  */
 
-/* False: keeping has ended, and the event goes to the sessions. */
+/* Returns false if keeping has ended, and the event goes to the sessions. */
 bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns);
 
 /* Counts one that cannot be kept. The same. */

@@ -205,7 +205,7 @@ void track_remember(TrackStream *stream, const TrackEvent *event) {
                                     recent->field);
 }
 
-/* NULL: the track was not used recently. */
+/* Returns NULL if the track was not used recently. */
 static inline uint8_t *put_recent_track(uint8_t *at, TrackStream *stream, const dt_track *track) {
         const TrackRecent *recent = recent_track(stream, track);
 

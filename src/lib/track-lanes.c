@@ -6,7 +6,7 @@
 
 #define WORD_BITS 64
 
-/* Takes the lowest free bit. False: all are taken. */
+/* Takes the lowest free bit. Returns false if all are taken. */
 static bool take_bit(uint64_t *word, unsigned *ret) {
         uint64_t taken = __atomic_load_n(word, __ATOMIC_RELAXED);
 

@@ -218,7 +218,7 @@ static uint64_t time_of(const TrackEvent *event) {
         return 0;
 }
 
-/* The path of most events: one session that has got everything so far. False: nothing was written. */
+/* The path of most events: one session that has got everything so far. Returns false if nothing was written. */
 static inline bool
 emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event, uint64_t now_ns) {
         unsigned session = (unsigned)__builtin_ctz(sessions);

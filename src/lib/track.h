@@ -218,7 +218,7 @@ unsigned track_sessions_recording(void);
 void track_apply_category(dt_category *category);
 void track_apply_categories(void);
 
-/* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
+/* Gives the sequence a writer of the session that is in that place now. Returns 0, or a negative errno. */
 int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kept);
 
 /*
@@ -244,7 +244,7 @@ extern uint64_t track_program_seed;
 extern char *track_cmdline;
 extern size_t track_n_cmdline;
 
-/* Reads the program's identity, once. 0 or a negative errno. With the lock. */
+/* Reads the program's identity, once. Returns 0 or a negative errno. With the lock. */
 int track_introduce_process(void);
 
 /*
@@ -283,8 +283,8 @@ TrackSequence *track_sequence_free(TrackSequence *sequence);
 TrackStream *track_stream_free(TrackStream *stream);
 void track_stream_deinit(TrackStream *stream);
 
-/* Writes an event that refers to known texts only, if nothing else has to be done either. False: nothing was
- * written, and track_members_write() has to do it. */
+/* Writes an event that refers to known texts only, if nothing else has to be done either. Returns false if nothing
+ * was written, and track_members_write() has to do it. */
 bool track_sequence_write_short(TrackSequence *sequence,
                                 const TrackThread *thread,
                                 TrackStream *stream,
@@ -343,7 +343,7 @@ void track_encode_track(WireWriter *packet,
  * track-counts.c
  */
 
-/* From here on the stream's values of the counter are differences. False: there is no memory to do that. */
+/* From here on the stream's values of the counter are differences. Returns false if there is no memory to do that. */
 bool track_counts_add(TrackStream *stream, uint64_t uuid);
 
 /* Turns the value into a difference, if the counter is written as differences. */

@@ -15,7 +15,7 @@ typedef struct Trigger Trigger; /* a block of malloc() */
 
 int trigger_new(Trigger **ret, const char *name, uint64_t now_ns);
 
-/* Takes it over on success. With the lock held. 0, -ENOBUFS. */
+/* Takes it over on success. With the lock held. Returns 0 or -ENOBUFS. */
 int triggers_append(Trigger *trigger, uint64_t now_ns);
 
 /* Private thread only. */

@@ -47,7 +47,7 @@ static void barrier_in_all_threads(void) {
  * The writer's thread
  */
 
-/* False: the writer has ended. Otherwise smb is ours until writer_leave(). */
+/* Returns false if the writer has ended. Otherwise smb is ours until writer_leave(). */
 static inline bool enter(dt_writer *writer) {
         writer_set_busy(writer);
         /* acquire: pairs with the private thread's giving it back. */

@@ -55,8 +55,8 @@ static inline void writer_set_busy(dt_writer *writer) {
 /* Releases smb, and cleans up if the private thread could not wait for the release. */
 void writer_leave(dt_writer *writer);
 
-/* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. NULL: nothing has
- * happened, and it is writer_write() that has to find out why. */
+/* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. Returns NULL if
+ * nothing has happened, and it is writer_write() that has to find out why. */
 static inline uint8_t *writer_place_small(dt_writer *writer) {
         uint8_t *place = NULL;
 

@@ -35,10 +35,10 @@ typedef struct ManagerBus {
         char owner[MANAGER_BUS_OWNER_BYTES]; /* the connection whose signals count; "": none does */
 } ManagerBus;
 
-/* Whether there is such a bus. 0, or PROBE_E_REFUSED with the reason in *ret_error. */
+/* Whether there is such a bus. Returns 0, or PROBE_E_REFUSED with the reason in *ret_error. */
 int manager_bus_check(ManagerBusKind kind, char **ret_error);
 
-/* 0, PROBE_E_REFUSED, a negative errno. */
+/* Returns 0, PROBE_E_REFUSED or a negative errno. */
 int manager_bus_open(ManagerBus *bus,
                      ManagerBusKind kind,
                      const char *description,
@@ -97,8 +97,8 @@ static inline void manager_bus_answered(ManagerBus *bus) {
 }
 
 /* From now on, only signals from the bus itself and from the service's owner are handled. A match rule with the
- * service's name does not ensure that, as buses also deliver what any peer sends to us directly. Call it before adding
- * rules. 0 or a negative errno. */
+ * service's name does not ensure that, as buses also deliver what any peer sends to us directly. Call it before
+ * adding rules. Returns 0 or a negative errno. */
 int manager_bus_follow(ManagerBus *bus, const char *service);
 
 int manager_bus_match(ManagerBus *bus,

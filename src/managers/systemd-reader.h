@@ -16,7 +16,7 @@ typedef struct SystemdReader {
         bool wants_jobs;
 } SystemdReader;
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int systemd_reader_begin(SystemdReader *reader,
                          ManagerBus *bus,
                          UnitRecorder *recorder,

@@ -18,7 +18,7 @@
 
 typedef struct SystemdSnapshot SystemdSnapshot;
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int systemd_snapshot_new(SystemdSnapshot **ret, ManagerBus *bus, UnitRecorder *recorder);
 /* After its bus was closed, or when it is done. */
 SystemdSnapshot *systemd_snapshot_free(SystemdSnapshot *snapshot);

@@ -52,7 +52,7 @@ void unit_recorder_deinit(UnitRecorder *recorder);
 /* The top track. */
 uint64_t unit_recorder_group(UnitRecorder *recorder);
 
-/* NULL: there is no room, or nobody asked for it. */
+/* Returns NULL if there is no room, or nobody asked for it. */
 Unit *unit_recorder_unit(UnitRecorder *recorder, const char *name);
 
 void unit_recorder_change(UnitRecorder *recorder, Unit *unit, const UnitTimes *times);

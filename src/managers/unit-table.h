@@ -64,9 +64,9 @@ typedef struct UnitTable {
 void unit_table_init(UnitTable *table);
 void unit_table_deinit(UnitTable *table);
 
-/* Makes it if it is not there. NULL: no memory, or UNITS_MAX. */
+/* Makes it if it is not there. Returns NULL if memory has run out, or UNITS_MAX. */
 Unit *unit_table_get(UnitTable *table, const char *name);
-/* NULL: not there. */
+/* Returns NULL if not there. */
 Unit *unit_table_find(UnitTable *table, uint64_t hash);
 
 /* Forgets those that the manager has removed, unless something of them is still to be written. */

@@ -55,7 +55,7 @@ typedef struct PolkitCheckOptions {
         void *userdata;
 } PolkitCheckOptions;
 
-/* 0 or a negative errno. `bus` is the system bus; everything in the options may go when it returns. */
+/* Returns 0 or a negative errno. `bus` is the system bus; everything in the options may go when it returns. */
 int polkit_check_new(PolkitCheck **ret, sd_bus *bus, const PolkitCheckOptions *options);
 
 /* Takes the question back: a prompt that is on the screen goes away. */

@@ -66,7 +66,7 @@ static Inquiry *inquiry_free(Inquiry *inquiry) {
 }
 DEFINE_CLEANUP(Inquiry *, inquiry_free)
 
-/* The service of root itself is as good as root. */
+/* Root's own service is trusted like root itself. */
 static bool root_is_there(const Entrance *entrance) {
         const EntrancePeer *peer;
 
@@ -168,7 +168,7 @@ static int inquiry_read(Inquiry *inquiry, GrantQuestionOptions *ret, sd_bus_erro
 }
 
 static int inquiry_begin(Inquiry *inquiry, GrantQuestionOptions *options) {
-        /* The caller is unknown, or is root, who needs no grant. */
+        /* Either the caller is unknown, or it is root, who needs no grant. */
         static const GrantOwner root = {};
         const Entrance *entrance = inquiry->peer->entrance;
 
@@ -205,7 +205,7 @@ static int method_authorize(sd_bus_message *call, void *userdata, sd_bus_error *
         r = inquiry_begin(inquiry, &options);
         if (r < 0)
                 return r;
-        inquiry = NULL; /* answered, or the question's */
+        inquiry = NULL; /* it was answered, or belongs to the question now */
         return 1;
 }
 
@@ -232,7 +232,8 @@ static int append_formats(sd_bus_message *reply, sd_bus_message *call) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-/* The formats are no secret, so nobody is asked: only root can read them, but for the sake of the files beside them. */
+/* The formats are no secret, so nobody is asked. But only root can read them, because of the other files in the same
+ * place. */
 static int method_read_formats(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
@@ -278,7 +279,7 @@ static int on_peer_gone(sd_bus_message *message, void *userdata, sd_bus_error *r
         return 0;
 }
 
-/* Takes the descriptor over, always. */
+/* Always takes over the descriptor. */
 static int peer_connect(EntrancePeer *peer, int fd) {
         _cleanup_(fd_closep) int own_fd = fd;
         sd_id128_t id;
@@ -319,7 +320,7 @@ static int peer_serve(EntrancePeer *peer) {
                                peer->bus, peer->entrance->options.event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-/* Takes the descriptor over, always. */
+/* Always takes over the descriptor. */
 static int peer_new(Entrance *entrance, int fd) {
         _cleanup_(peer_freep) EntrancePeer *peer = NULL;
         _cleanup_(fd_closep) int own_fd = fd;
@@ -344,7 +345,7 @@ static int peer_new(Entrance *entrance, int fd) {
                 r = peer_serve(peer);
         if (r < 0)
                 return r;
-        peer = NULL; /* in the list, until its connection ends */
+        peer = NULL; /* the list has it until its connection ends */
         return 0;
 }
 
@@ -353,7 +354,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 
         peer_fd = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         r = peer_fd < 0 ? -errno : peer_new(userdata, peer_fd);
-        /* A peer that has left again need not be told. */
+        /* A peer that has left meanwhile need not be told. */
         if (r < 0 && r != -EAGAIN && r != -ECONNABORTED)
                 log_notice("cannot serve a connection: %s", strerror(-r));
         return 0;

@@ -28,17 +28,17 @@
 #include "probes/grant.h"
 #include "shared/macro.h"
 
-#define ENTRANCE_PEERS_MAX     64 /* connected at once; more are refused */
-#define ENTRANCE_QUESTIONS_MAX 64 /* that polkit has not answered */
+#define ENTRANCE_PEERS_MAX     64 /* connected at once; further ones are refused */
+#define ENTRANCE_QUESTIONS_MAX 64 /* questions that polkit has not answered yet */
 
 typedef struct Entrance Entrance;
 
-/* On the loop: a question came or was answered. */
+/* The loop calls it when a question has come or was answered. */
 typedef void EntranceAsked(void *userdata, bool is_asking);
 
 typedef struct EntranceOptions {
         sd_event *event;
-        int fd;              /* a listening socket, which is the entrance's from here on, always */
+        int fd;              /* a listening socket, which the entrance takes over in any case */
         sd_bus *bus;         /* the message bus, for polkit; NULL: not connected */
         GrantBook *grants;   /* NULL if: */
         bool trusts_service; /* nobody is asked, and nothing needs a grant */
@@ -46,7 +46,7 @@ typedef struct EntranceOptions {
         void *userdata;
 } EntranceOptions;
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int entrance_new(Entrance **ret, const EntranceOptions *options);
 Entrance *entrance_free(Entrance *entrance);
 DEFINE_CLEANUP(Entrance *, entrance_free)

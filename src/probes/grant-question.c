@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A chain of calls: whose connection is it, then polkit's word on each action.
+ * A chain of calls: first whose connection it is, then polkit's answer for each action.
  */
 
 #include <errno.h>
@@ -33,8 +33,8 @@ struct GrantQuestion {
         size_t n_granted; /* of the actions */
         size_t n_actions;
         const char *actions[2];
-        sd_bus_slot *slot;  /* of whose it is */
-        PolkitCheck *check; /* and then of polkit */
+        sd_bus_slot *slot;  /* asks whose connection it is */
+        PolkitCheck *check; /* and then asks polkit */
         GrantDone *done;
         void *userdata;
 };
@@ -119,7 +119,7 @@ static void on_verdict(void *userdata, PolkitVerdict verdict) {
 }
 
 /*
- * Whose connection or process it is
+ * The owner of the connection or the process
  */
 
 static void question_know_owner(GrantQuestion *question, const ProbeOwner *owner) {
@@ -130,7 +130,7 @@ static void question_know_owner(GrantQuestion *question, const ProbeOwner *owner
                 question_done(question, GRANT_UNAVAILABLE);
 }
 
-/* The real user, as polkit takes it: a setuid program counts as the user that runs it. */
+/* The real user, as polkit sees it: a setuid program counts as the user who runs it. */
 static int read_owner(int process, ProbeOwner *ret) {
         _cleanup_(freep) char *status = NULL;
         const char *user, *group;
@@ -156,7 +156,7 @@ static int open_process(uint32_t pid) {
         return process < 0 ? -errno : process;
 }
 
-/* The directory stays that of one process, also if the number is another's by now. */
+/* The directory keeps belonging to that one process, even if another process has the number by now. */
 static int process_owner(ProbeOwner *ret, uint32_t pid, uint64_t start_time) {
         _cleanup_(fd_closep) int process = open_process(pid);
         uint64_t ticks;
@@ -170,7 +170,7 @@ static int process_owner(ProbeOwner *ret, uint32_t pid, uint64_t start_time) {
         return ticks == start_time ? read_owner(process, ret) : -ESRCH;
 }
 
-/* Later, as everything is answered: behind a call that tells nothing. */
+/* Answers later, as always: after a call whose reply says nothing. */
 static int on_ready(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         GrantQuestion *question = userdata;
         ProbeOwner owner;
@@ -182,8 +182,8 @@ static int on_ready(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         return 0;
 }
 
-/* The bus knows its group, too, but not which of its groups is the one of new files. If the number is another process's
- * by now, that is of the same user, or it is refused. */
+/* The bus knows the process's group, too, but not which of its groups new files get. If the number belongs to
+ * another process by now, that one has the same user, or it is refused. */
 static int read_connection(ProbeOwner *ret, uint32_t pid, uint32_t uid) {
         _cleanup_(fd_closep) int process = open_process(pid);
         int r;
@@ -215,7 +215,7 @@ static int read_credentials(sd_bus_message *reply, uint32_t *ret_uid, uint32_t *
         return r;
 }
 
-/* A group is needed only where programs are shown to whom they are of. */
+/* A group is needed only where programs are shown to their owner. */
 static int on_credentials(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         GrantQuestion *question = userdata;
         uint32_t uid = (uint32_t)-1, pid = 0;
@@ -266,7 +266,7 @@ int grant_question_new(GrantQuestion **ret, const GrantQuestionOptions *options)
         };
         if (question->owner.is_own_only)
                 question->actions[0] = TRACING_ACTION_PROFILE_OWN;
-        /* Others may pass from one connection to another while we ask. */
+        /* Somebody may pass the name from one connection to another while we ask. */
         if (options->subject.name && options->subject.name[0] == ':') {
                 question->name = strdup(options->subject.name);
                 if (!question->name)

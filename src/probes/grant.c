@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A kept file is a GrantFile and the source's bytes. Its name means nothing.
+ * A kept file is a GrantFile followed by the source's bytes. Its name means nothing.
  */
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ enum {
         CONFIG_TRACING_SESSION_ID = 4,
 };
 
-/* What the service says to a data source: data_source_config.proto. */
+/* What the service tells a data source: data_source_config.proto. */
 static const uint32_t service_fields[] = { 2, 3, CONFIG_TRACING_SESSION_ID, 6, 7, 122 };
 
 typedef struct GrantFile {
@@ -36,10 +36,10 @@ typedef struct GrantFile {
         uint32_t gid;
 } GrantFile;
 
-/* One data source of what was allowed. */
+/* One data source of those that were allowed. */
 typedef struct GrantPart {
         List parts;
-        uint64_t grant;       /* those of one recording have the same */
+        uint64_t grant;       /* all sources of one recording have the same */
         uint64_t session_id;  /* 0: no part of the grant was used yet */
         uint64_t duration_ms; /* 0: until stopped */
         uint64_t until;       /* CLOCK_BOOTTIME, ns */
@@ -116,7 +116,7 @@ static bool is_of_owner(const Config *config, size_t i) {
         return source && source->name && streq(source->name, TRACING_OWN_STACKS_SOURCE);
 }
 
-/* Data sources that only others have may be named beside; those that are the machine's may not. */
+/* Other data sources may be named as well if they belong to other programs, but not if they record the machine. */
 static bool is_of_machine(const Config *config, size_t i) {
         const Perfetto__Protos__DataSourceConfig *source = config->pb->data_sources[i]->config;
 
@@ -174,7 +174,8 @@ static bool is_service_field(const WireField *field) {
         return false;
 }
 
-/* Whether a config is the part's with nothing but the service's own fields behind it; *ret_session_id is in these. */
+/* Whether a config is the part's bytes, followed by nothing but the service's own fields. *ret_session_id comes from
+ * these. */
 static bool
 part_is_of(const GrantPart *part, const uint8_t *config, size_t n, uint64_t *ret_session_id) {
         WireReader reader;
@@ -194,7 +195,7 @@ part_is_of(const GrantPart *part, const uint8_t *config, size_t n, uint64_t *ret
         return r == 0 && *ret_session_id != 0;
 }
 
-/* One of the session's own grant, before one that is nobody's yet. */
+/* Prefers a part of the session's own grant to a part that no session has used yet. */
 static GrantPart *
 book_find(GrantBook *book, const uint8_t *config, size_t n, uint64_t *ret_session_id) {
         GrantPart *part, *found = NULL;
@@ -212,7 +213,7 @@ book_find(GrantBook *book, const uint8_t *config, size_t n, uint64_t *ret_sessio
         return found;
 }
 
-/* The whole grant is this session's from now on. */
+/* The whole grant belongs to this session from now on. */
 static void book_bind(GrantBook *book, uint64_t grant, uint64_t session_id) {
         GrantPart *part;
 
@@ -234,7 +235,7 @@ static int write_file(int fd, const GrantPart *part) {
         return r < 0 ? r : fd_write_all(fd, part->bytes, part->n_bytes);
 }
 
-/* If it cannot be kept it ends with a crash, no earlier. */
+/* If it cannot be kept, the recording ends with a crash, but no earlier. */
 static void use_keep(GrantUse *use) {
         _cleanup_(fd_closep) int fd = -1;
         GrantBook *book = use->book;
@@ -298,7 +299,7 @@ ProbeOwner grant_use_owner(const GrantUse *use) {
  * After a crash
  */
 
-/* Once: who crashes over it again does so without. */
+/* It is used once: if it makes us crash again, the next process goes on without it. */
 static int load_file(GrantBook *book, const char *name, uint64_t now) {
         _cleanup_(freep) char *data = NULL;
         GrantPart *part;

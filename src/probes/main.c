@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * desktrace-probes: the kernel's data as data sources
+ * desktrace-probes: offers the kernel's data as data sources
  *
- * A producer like any other, with the privileges that its files need. As a system service it is started when a
- * recording wants it, by a connection to its socket, and ends when none has for a while. Its bus name is only there so
- * that it runs once.
+ * This is a producer like any other, with the privileges that its files need. As a system service it is started by a
+ * connection to its socket when a recording wants it, and ends when no recording has wanted it for a while. It has a
+ * bus name only so that there is no second one.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 #define PROBES_BUS_NAME "org.desktrace.Probes1"
 
-/* After a crash, what was being recorded is found again by then. */
+/* By this time after a crash, the next process has found what was being recorded. */
 #define RETURN_NS (30 * 1000 * PROBE_NS_PER_MS)
 
 typedef enum Mode {
@@ -45,7 +45,7 @@ typedef struct Program {
         Lifetime lifetime;
         sd_event_source *tidy; /* after RETURN_NS */
         sd_bus *bus;           /* NULL in standalone mode */
-        Entrance *entrance;    /* NULL: systemd has passed no socket */
+        Entrance *entrance;    /* NULL: systemd has not passed a socket */
         GrantBook *grants;     /* NULL: the service is believed in everything */
         bool trusts_service;
         bool records;
@@ -169,7 +169,7 @@ static void on_asked(void *userdata, bool is_asking) {
 }
 
 /*
- * Grants, as the host needs them
+ * Grants, in the form that the host needs
  */
 
 static int permit_take(void **ret,
@@ -205,7 +205,8 @@ static const HostPermits permits = { .take = permit_take, .give_back = permit_gi
  * The bus name
  */
 
-/* Only this needs the bus: on a machine without one the program still serves the library's connections. */
+/* This is the only thing that needs the bus. On a machine without one, the program still serves the library's
+ * connections. */
 static int take_name(Program *program) {
         int r = sd_bus_open_system_with_description(&program->bus, "probes");
 
@@ -217,7 +218,7 @@ static int take_name(Program *program) {
         return program_take_name(program->bus, program->event, PROBES_BUS_NAME, "desktrace-probes");
 }
 
-/* When started by hand, there is no socket, and no service that starts us. */
+/* If somebody has started the program by hand, there is no socket, and no service that starts us. */
 static int program_open_entrance(Program *program) {
         int n;
 
@@ -240,7 +241,7 @@ static int program_open_entrance(Program *program) {
                             });
 }
 
-/* What is remembered after a crash is in the unit's RuntimeDirectory=. */
+/* The unit's RuntimeDirectory= has what is remembered after a crash. */
 static int program_require_permits(Program *program) {
         int r;
 
@@ -255,7 +256,7 @@ static int on_tidy(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* What the process before has left in the kernel is for those recordings that come back for it. */
+/* What the previous process has left in the kernel is for the recordings that come back for it. */
 static int program_return(Program *program) {
         if (!getenv("NOTIFY_SOCKET")) /* nobody starts it again */
                 return 0;
@@ -307,7 +308,7 @@ static int program_setup(Program *program, Mode mode) {
                 r = program_return(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM && !program->trusts_service)
                 r = program_require_permits(program);
-        /* Last: a peer that gets an answer then finds everything in place. */
+        /* This comes last, so a peer that gets an answer finds everything in place. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = take_name(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
@@ -324,7 +325,7 @@ static int run(Mode mode, bool trusts_service) {
 
         program_prepare(mode == MODE_RUN_STANDALONE);
 
-        /* Rings and device files are kept open: at least one for each CPU. */
+        /* Rings and device files are kept open, at least one for each CPU. */
         r = fd_raise_limit();
         if (r < 0)
                 log_debug("cannot raise the limit of descriptors: %s", strerror(-r));
@@ -332,7 +333,7 @@ static int run(Mode mode, bool trusts_service) {
         return program_run(program.event, r);
 }
 
-/* As ExecStopPost= of the unit: systemd starts those again that have failed, who then come back to what they had. */
+/* For ExecStopPost= in the unit: systemd starts failed probes again, and they come back to what they had. */
 static int clean_up(void) {
         const char *result = getenv("SERVICE_RESULT");
         int r;

@@ -25,7 +25,7 @@
         &login_probe_ops, &perf_probe_ops,
 
 const ProbeOps *const probes[] = { COMMON_PROBES &own_stacks_probe_ops, };
-/* The user whom the system's probes run as has no programs. */
+/* The user that the system's probes run as has no programs. */
 const ProbeOps *const machine_probes[] = { COMMON_PROBES &owners_stacks_probe_ops, };
 /* clang-format on */
 

@@ -9,10 +9,10 @@
 
 #include "host/probe.h"
 
-/* As anybody may run them, and record his own programs. */
+/* The probes that anybody may run, to record his own programs. */
 extern const ProbeOps *const probes[];
 extern const size_t n_probes;
 
-/* Of the system's, by the same names: programs are of the user who asks. */
+/* The system's probes of the same names: these show the programs of the user who asks. */
 extern const ProbeOps *const machine_probes[];
 extern const size_t n_machine_probes;

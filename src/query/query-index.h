@@ -23,7 +23,7 @@ void query_index_deinit(QueryIndex *index);
 
 /* Whether a column of this type can have one. */
 bool query_index_suits(TraceType type);
-/* 0, or -ENOMEM; -E2BIG if values are too large. */
+/* Returns 0, or -ENOMEM; -E2BIG if values are too large. */
 int query_index_make(QueryIndex *index, const TraceTable *table, unsigned column);
 
 /* The rows that have a value. */

@@ -43,5 +43,5 @@ bool query_has_module(const char *name, size_t n);
 
 /* Frees what depends on the store's rows. */
 void query_forget_rows(Query *query);
-/* NULL: no memory. */
+/* Returns NULL if memory has run out. */
 const int64_t *query_self_durations(Query *query);

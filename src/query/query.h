@@ -42,12 +42,13 @@ enum {
         QUERY_E_NO_TRACE,  /* the file has no packet */
 };
 
-/* The caller keeps the descriptors, which are read when data is needed, possibly several times. 0, or an errno. */
+/* The caller keeps the descriptors, which are read when data is needed, possibly several times. Returns 0, or an
+ * errno. */
 int query_new(Query **ret, const int *fds, size_t n_fds, const QueryOptions *options);
 Query *query_free(Query *query);
 DEFINE_CLEANUP(Query *, query_free)
 
-/* Prepares the first statement of *sql, and moves *sql to the one after it. 0, an outcome, or an errno. */
+/* Prepares the first statement of *sql, and moves *sql to the one after it. Returns 0, an outcome, or an errno. */
 int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret);
 /* 0: *query has a row. */
 int query_step(Query *query, sqlite3_stmt *statement);
@@ -58,5 +59,5 @@ void query_interrupt(Query *query);
 
 /* The store of what has been read so far, or NULL. */
 const TraceStore *query_store(const Query *query);
-/* Reads these parts now. 0, an outcome, or an errno. */
+/* Reads these parts now. Returns 0, an outcome, or an errno. */
 int query_load(Query *query, unsigned parts);

@@ -39,7 +39,7 @@ static AnswerQuestion question_of(const ReportSentences *sentences, size_t n_row
         return question;
 }
 
-/* NULL if the recording has no answer to this question, or the caller wants none. */
+/* Returns NULL if the recording has no answer to this question, or the caller wants none. */
 static Answer *
 ask(ReportSentences *sentences, const AnswerDef *def, const AnswerQuestion *question) {
         Answer *answer = NULL;

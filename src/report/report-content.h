@@ -34,7 +34,7 @@ typedef struct ReportContent {
 /* A sample takes as much room as this many rows, because it also has a stack. */
 #define REPORT_SAMPLES_SHARE 10
 
-/* The store must not change from now on. 0, or -ENOMEM. */
+/* The store must not change from now on. Returns 0, or -ENOMEM. */
 int report_content_init(ReportContent *content, const TraceStore *store);
 void report_content_deinit(ReportContent *content);
 
@@ -48,6 +48,6 @@ size_t report_content_rows(const ReportContent *content,
                            ReportSink sink,
                            void *userdata);
 
-/* The wall clock's time, in nanoseconds since 1970, at a time of the recording. False: the recording does not tell
- * it. */
+/* The wall clock's time, in nanoseconds since 1970, at a time of the recording. Returns false if the recording does
+ * not tell it. */
 bool report_content_wall_time(const ReportContent *content, int64_t at_ns, int64_t *ret_ns);

@@ -18,7 +18,8 @@
 /* Most flows in a page; beyond that, only every n-th is kept. */
 #define REPORT_FLOWS_MAX 50000
 
-/* 0, or -ENOMEM. `title` is the file's name; the two times are what is shown at first, or equal to show everything. */
+/* Returns 0, or -ENOMEM. `title` is the file's name; the two times are what is shown at first, or equal to show
+ * everything. */
 int report_data_make(Bytes *ret,
                      const ReportContent *content,
                      const char *title,

@@ -44,7 +44,7 @@ static void put_word(Table *table, const char *text) {
         put_text(table, table->options->translate ? table->options->translate(text) : text);
 }
 
-/* Links to the longest slice of a name. False: this side has none. */
+/* Links to the longest slice of a name. Returns false if this side has none. */
 static bool begin_link(Table *table, unsigned side, const char *name) {
         _cleanup_(freep) char *named = answer_slice_named(name);
         AnswerQuestion question = { .store = table->pair->stores[side], .slice = named };

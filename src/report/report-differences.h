@@ -12,5 +12,5 @@
 
 extern const char *const report_side_suffixes[REPORT_SIDES];
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int report_differences(Bytes *page, const ReportPair *pair, const ReportOptions *options);

@@ -307,7 +307,7 @@ static void put_name(ReportDrawing *drawing, const char *name, unsigned height) 
                              name);
 }
 
-/* False: no room is left for them. */
+/* Returns false if no room is left for them. */
 static bool take_lines(ReportDrawing *drawing, size_t n) {
         if (n > drawing->n_lines_max - drawing->n_lines) {
                 drawing->n_left_out++;

@@ -10,7 +10,7 @@
 
 #include "report/report-sentences.h"
 
-/* `translate` and `tell` may be NULL. 0, or -ENOMEM. */
+/* `translate` and `tell` may be NULL. Returns 0, or -ENOMEM. */
 int report_findings(Bytes *page,
                     const ReportContent *content,
                     const char *(*translate)(const char *),

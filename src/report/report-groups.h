@@ -31,7 +31,7 @@ typedef struct ReportGroups {
         struct ReportMember *members;
 } ReportGroups;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int report_groups_init(ReportGroups *groups, const TraceStore *store);
 void report_groups_deinit(ReportGroups *groups);
 

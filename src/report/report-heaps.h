@@ -33,6 +33,6 @@ typedef struct ReportHeaps {
         size_t n_changes, n_sites;
 } ReportHeaps;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int report_heaps_init(ReportHeaps *heaps, const TraceStore *store);
 void report_heaps_deinit(ReportHeaps *heaps);

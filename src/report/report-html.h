@@ -7,7 +7,7 @@
 
 #include "shared/bytes.h"
 
-/* 0, or -ENOMEM. NULL adds nothing. */
+/* Returns 0, or -ENOMEM. NULL adds nothing. */
 int report_html_text(Bytes *page, const char *text);
 
 /* JSON for a script element: it contains no "<". */

@@ -38,7 +38,7 @@ typedef struct ReportLines {
         ReportItem *items;
 } ReportLines;
 
-/* Leaves out rows whose key is not below n_keys. 0, or -ENOMEM. */
+/* Leaves out rows whose key is not below n_keys. Returns 0, or -ENOMEM. */
 int report_lines_init(ReportLines *lines,
                       const TraceTable *table,
                       const ReportColumns *columns,

@@ -32,7 +32,7 @@ typedef struct ReportOptions {
         size_t n_bytes_max;     /* 0: REPORT_PAGE_BYTES_MAX */
 } ReportOptions;
 
-/* The store must have REPORT_PARTS. 0, or -ENOMEM. */
+/* The store must have REPORT_PARTS. Returns 0, or -ENOMEM. */
 int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options);
 
 /* Two recordings side by side. */
@@ -48,5 +48,5 @@ typedef struct ReportPair {
         char *(*format)(const AnswerValue *value, AnswerKind kind);
 } ReportPair;
 
-/* `options` applies to both; its title is that of the page. 0, or -ENOMEM. */
+/* `options` applies to both; its title is that of the page. Returns 0, or -ENOMEM. */
 int report_pair_make(Bytes *ret, const ReportPair *pair, const ReportOptions *options);

@@ -16,7 +16,7 @@ typedef struct ReportStacks {
         size_t n;
 } ReportStacks;
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int report_stacks_init(ReportStacks *stacks, const TraceStore *store);
 void report_stacks_deinit(ReportStacks *stacks);
 

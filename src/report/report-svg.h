@@ -27,5 +27,5 @@ typedef struct ReportSvgOptions {
         size_t n_bytes_max;     /* 0: REPORT_SVG_BYTES_MAX */
 } ReportSvgOptions;
 
-/* The store must have REPORT_PARTS (report-page.h). 0, or -ENOMEM. */
+/* The store must have REPORT_PARTS (report-page.h). Returns 0, or -ENOMEM. */
 int report_svg_make(Bytes *ret, const TraceStore *store, const ReportSvgOptions *options);

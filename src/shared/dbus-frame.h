@@ -38,11 +38,11 @@ typedef struct FrameFields {
         const char *path, *interface, *member, *error, *destination, *sender;
 } FrameFields;
 
-/* 0, or -EBADMSG. */
+/* Returns 0, or -EBADMSG. */
 int frame_read(Frame *ret, const uint8_t head[static FRAME_HEAD_BYTES]);
 
-/* Of a message whose header, at least, is there. 0, or -EBADMSG. */
+/* Of a message whose header, at least, is there. Returns 0, or -EBADMSG. */
 int frame_read_fields(FrameFields *ret, const uint8_t *data, size_t n);
 
-/* The `n_ret` texts with which the body of a complete message begins. 0, or -EBADMSG. */
+/* The `n_ret` texts with which the body of a complete message begins. Returns 0, or -EBADMSG. */
 int frame_read_texts(const char **ret, size_t n_ret, const uint8_t *data, size_t n);

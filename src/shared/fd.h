@@ -47,8 +47,8 @@ int fd_write_all(int fd, const void *data, size_t n_bytes);
 int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t max_bytes);
 int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes);
 
-/* Raises the limit of descriptors as far as this process may, for programs that keep many files open. 0, or a
- * negative errno. */
+/* Raises the limit of descriptors as far as this process may, for programs that keep many files open. Returns 0, or
+ * a negative errno. */
 int fd_raise_limit(void);
 
 /* Marks a descriptor in a process that is not ours: the program may close descriptors that it has not opened, and

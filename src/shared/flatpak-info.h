@@ -16,7 +16,7 @@
 
 #define FLATPAK_APP_ID_BYTES 256 /* the longest id of an app, and a NUL */
 
-/* Looks up a process below `proc_fd` (/proc). False if it is not in such a sandbox, or may not be inspected. */
+/* Looks up a process below `proc_fd` (/proc). Returns false if it is not in such a sandbox, or may not be inspected. */
 bool flatpak_info_read(char ret[static FLATPAK_APP_ID_BYTES], int proc_fd, pid_t pid);
 
 /* Finds the app's name in the text of such a file; false if the text has no valid id. */

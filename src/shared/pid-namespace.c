@@ -141,7 +141,7 @@ int task_link_open(int *ret) {
         return 0;
 }
 
-/* Reads digits followed by `after`. NULL: the text is different, or the number is no pid. */
+/* Reads digits followed by `after`. Returns NULL if the text is different, or the number is no pid. */
 static const char *take_pid(const char *at, const char *behind, pid_t *ret) {
         long pid = 0;
 

@@ -26,25 +26,26 @@
 #define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* its inode on every Linux */
 #define PID_PROOF_BYTES_MAX   64                   /* of the words */
 
-/* The number of the caller's own pid namespace, which is the same for all observers. 0 or a negative errno (no
- * /proc). */
+/* The number of the caller's own pid namespace, which is the same for all observers. Returns 0 or a negative errno
+ * (no /proc). */
 int pid_namespace_get(uint64_t *ret);
 
 /* Whether the caller's /proc has the numbers that the kernel's own events have: those of the first namespace. In
  * another one they are other processes' numbers, and a wrong name is worse than none. Without /proc, true. */
 bool pid_namespace_is_initial(void);
 
-/* Makes a proof that this process said `words`; the descriptor is non-blocking. 0 or a negative errno. */
+/* Makes a proof that this process said `words`; the descriptor is non-blocking. Returns 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);
 
 /* Tells who said `words`. The descriptor may be anything that a peer has sent, and nobody else who has it can make
- * this wait. 0; -EBADMSG if it proves nothing, or a process that the reader cannot see; another negative errno. */
+ * this wait. Returns 0; -EBADMSG if it proves nothing, or a process that the reader cannot see; another negative
+ * errno. */
 int pid_proof_take(Identity *ret, int fd, const char *words);
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int task_link_open(int *ret);
 
-/* Reads the calling thread's pid and tid through a link that task_link_open() made in another process. 0; -EBADMSG
- * if the descriptor is no such link, or its owner cannot see the thread; another negative errno. One system call;
- * async-signal-safe. */
+/* Reads the calling thread's pid and tid through a link that task_link_open() made in another process. Returns 0;
+ * -EBADMSG if the descriptor is no such link, or its owner cannot see the thread; another negative errno. One system
+ * call; async-signal-safe. */
 int task_link_read(int fd, pid_t *ret_pid, pid_t *ret_tid);

@@ -33,7 +33,7 @@ typedef struct ProcessUnit {
         const char *container_kind;              /* its manager; "" without a container */
 } ProcessUnit;
 
-/* Parses the text of PID/cgroup, which must outlive the result. False if no path in it is of use. */
+/* Parses the text of PID/cgroup, which must outlive the result. Returns false if no path in it is of use. */
 bool process_unit_parse(ProcessUnit *ret, const char *text);
 
 /* A path in it. */

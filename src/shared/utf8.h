@@ -19,5 +19,5 @@ bool utf8_is_valid(const uint8_t *bytes, size_t n_bytes);
 void utf8_clean(char *text);
 
 /* Copies text that a peer wrote for people, so that lists, logs and terminals can show it: valid UTF-8 of at most
- * `n_max` bytes, on one line, with spaces in place of control characters. NULL: no memory. */
+ * `n_max` bytes, on one line, with spaces in place of control characters. Returns NULL if memory has run out. */
 char *utf8_copy_line(const char *text, size_t n_max);

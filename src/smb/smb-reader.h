@@ -55,12 +55,12 @@ int smb_take_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
  * chunk in n_freed and wakes waiting writers. */
 void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
 
-/* Reads a chunk in any state but Free, and leaves its state alone: for data that was never committed. 0;
+/* Reads a chunk in any state but Free, and leaves its state alone: for data that was never committed. Returns 0;
  * SMB_E_EMPTY, also if the chunk has no fragment yet; SMB_E_INVALID. */
 int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
-/* Reads a chunk, with its header, that came in a message. 0; SMB_E_INVALID: it is shorter than a header or longer
- * than a chunk can be, or its writer id is impossible. */
+/* Reads a chunk, with its header, that came in a message. Returns 0; SMB_E_INVALID: it is shorter than a header or
+ * longer than a chunk can be, or its writer id is impossible. */
 int smb_read_chunk(const void *data, size_t n, bool is_complete, SmbChunk *ret);
 
 /* Chunks lie only in pages below this number, which the producer reports as used so far; without a control area, all

@@ -62,7 +62,7 @@ static void ring_if_sleeping(SmbProducer *producer) {
                 ring_doorbell(producer);
 }
 
-/* Vyukov's enqueue. False if the ring is full. */
+/* Vyukov's enqueue. Returns false if the ring is full. */
 static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t b) {
         SmbControl *control = producer->area.control;
         uint32_t position = atomic_load_explicit(&control->tail, memory_order_relaxed);

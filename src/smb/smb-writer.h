@@ -90,7 +90,7 @@ void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_
  * waiting writers are woken. Any thread. */
 void smb_producer_close(SmbProducer *producer);
 
-/* Takes a writer id and declares its target buffer, which must not be 0. 0 or SMB_WRITER_E_NO_ID. */
+/* Takes a writer id and declares its target buffer, which must not be 0. Returns 0 or SMB_WRITER_E_NO_ID. */
 int smb_writer_init(SmbWriter *writer,
                     SmbProducer *producer,
                     uint16_t target_buffer,
@@ -100,7 +100,7 @@ int smb_writer_init(SmbWriter *writer,
 /* Returns the current chunk and the writer id. May be called twice, or on a zeroed writer. */
 void smb_writer_deinit(SmbWriter *writer);
 
-/* Writes one packet, the bytes of a TracePacket; an empty packet is ignored. 0, SMB_WRITER_E_FULL or
+/* Writes one packet, the bytes of a TracePacket; an empty packet is ignored. Returns 0, SMB_WRITER_E_FULL or
  * SMB_WRITER_E_CLOSED. After a drop, the next packet that gets through must report the loss: check smb_writer_lost()
  * before encoding the packet. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
@@ -129,8 +129,8 @@ static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
         }
 }
 
-/* The fast path of smb_writer_write(), for nearly all packets. False: it does not apply to this packet, and nothing
- * was written. */
+/* The fast path of smb_writer_write(), for nearly all packets. Returns false if it does not apply to this packet,
+ * and nothing was written. */
 static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, size_t n) {
         if (UNLIKELY(n < SMB_WRITER_SMALL_MIN || n > SMB_WRITER_SMALL_MAX || !writer->header ||
                      (size_t)(writer->end - writer->at) <= n ||
@@ -147,7 +147,7 @@ static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, s
 }
 
 /* Returns where the caller may itself encode a packet of at most SMB_WRITER_SMALL_MAX bytes, to be written with
- * smb_writer_put_placed() or abandoned. NULL: there is no such place, and nothing was written. */
+ * smb_writer_put_placed() or abandoned. Returns NULL if there is no such place, and nothing was written. */
 static inline uint8_t *smb_writer_place_small(const SmbWriter *writer) {
         if (UNLIKELY(!writer->header || writer->end - writer->at <= SMB_WRITER_SMALL_MAX ||
                      (writer->packets & SMB_COUNT_MASK) == SMB_FRAGMENTS_MAX || writer->lost ||
@@ -190,7 +190,7 @@ typedef struct SmbAsked {
 bool smb_take_request(SmbProducer *producer, SmbAsked *ret);
 void smb_answer(SmbProducer *producer, unsigned place);
 
-/* Publishes a patch for a chunk that was committed earlier: see SmbSlot. False: the ring is full. */
+/* Publishes a patch for a chunk that was committed earlier: see SmbSlot. Returns false if the ring is full. */
 bool smb_post_patch(SmbProducer *producer,
                     uint16_t writer_id,
                     uint32_t chunk_id,

@@ -39,7 +39,7 @@ typedef struct FunctionTable {
 
 void function_table_deinit(FunctionTable *table);
 
-/* The name must outlive the table. False: out of memory. */
+/* The name must outlive the table. Returns false if memory has run out. */
 bool function_table_add(FunctionTable *table, const Function *function);
-/* NULL: the address is in no function. Becomes invalid when another function is added. */
+/* Returns NULL if the address is in no function. Becomes invalid when another function is added. */
 const Function *function_table_find(FunctionTable *table, uint64_t address);

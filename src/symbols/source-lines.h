@@ -27,7 +27,7 @@ typedef struct SourceLines {
         char *text, *at, *end; /* the tool's output, and how much of it has been read */
 } SourceLines;
 
-/* For all these addresses, which must ascend. 0; -ENOENT: there is no such tool; or another errno. */
+/* For all these addresses, which must ascend. Returns 0, -ENOENT if there is no such tool, or another errno. */
 int source_lines_load(SourceLines *ret, int elf_fd, const uint64_t *addresses, size_t n);
 void source_lines_deinit(SourceLines *lines);
 

@@ -169,7 +169,7 @@ static FunctionRank rank_of(const GElf_Sym *symbol) {
         }
 }
 
-/* False: no room is left. */
+/* Returns false if no room is left. */
 static bool add_symbol(const Reading *reading, const GElf_Sym *symbol) {
         const unsigned char type = GELF_ST_TYPE(symbol->st_info);
         Function function = {

@@ -36,7 +36,7 @@ typedef struct SymbolFile {
         Elf *packed;
 } SymbolFile;
 
-/* 0 or an outcome. */
+/* Returns 0 or an outcome. */
 int symbol_file_open(SymbolFile *ret, const char *path, const BuildId *build_id);
 /* Always takes over the descriptor. */
 int symbol_file_open_fd(SymbolFile *ret, int fd, const BuildId *build_id);
@@ -49,5 +49,5 @@ bool symbol_file_read(SymbolFile *file, FunctionTable *table);
 /* Whether it has line numbers of its code. */
 bool symbol_file_has_lines(const SymbolFile *file);
 
-/* Unpacks an xz stream; malloc'ed. NULL: it is not one, is too large, or this build cannot unpack it. */
+/* Unpacks an xz stream; malloc'ed. Returns NULL if it is not one, is too large, or this build cannot unpack it. */
 void *symbol_unpack(const void *packed, size_t n_packed, size_t *ret_n);

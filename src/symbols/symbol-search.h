@@ -30,7 +30,7 @@ typedef struct ModuleFunctions {
         int lines_fd;    /* the descriptor of the file with line numbers; borrowed; -1: none */
 } ModuleFunctions;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int symbol_search_init(SymbolSearch *search, bool uses_debuginfod);
 void symbol_search_deinit(SymbolSearch *search);
 

@@ -24,5 +24,5 @@ typedef struct SymbolCounts {
         uint64_t n_modules_named; /* modules of which at least one function got a name */
 } SymbolCounts;
 
-/* Appends packets to a trace file, each with one call. 0 or an errno. */
+/* Appends packets to a trace file, each with one call. Returns 0 or an errno. */
 int symbolize(const TraceStore *store, SymbolSearch *search, int fd, SymbolCounts *counts);

@@ -44,7 +44,7 @@ static void key_append(char *text, size_t *n, const char *data, size_t n_data) {
         *n += n_data;
 }
 
-/* Replaces characters in a name that would mean a member or an item of a list in a key. */
+/* Replaces those characters of a name that a key would use to mark a member or an item of a list. */
 static void replace_separators(char *name, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (name[i] == '.' || name[i] == '[' || name[i] == ']')
@@ -88,7 +88,7 @@ static void annotation_name(TraceImport *import,
         }
 }
 
-/* True: the value is no list of others, and *ret is set. */
+/* Returns true if the value is not itself a list of others, and sets *ret. */
 static bool annotation_value(TraceImport *import,
                              const TraceSequence *sequence,
                              const WireField *field,
@@ -130,7 +130,7 @@ static void key_append_index(Key *key, unsigned i) {
 }
 
 /*
- * The older form of nested values: the names of members in one list, the values in another one
+ * The older form of nested values: the names of the members in one list, their values in another
  */
 
 /* perfetto.protos.DebugAnnotation.NestedValue */
@@ -246,7 +246,7 @@ static void annotation_take(TraceImport *import,
         }
 }
 
-/* Ids which say that slices of several threads belong together. */
+/* Ids that link slices of several threads. */
 static void add_correlation(TraceImport *import, const WireField *field) {
         TracePool *pool = &import->store->pool;
         uint32_t text = 0;

@@ -10,8 +10,8 @@
 #include "trace/trace-names.h"
 
 #define SECTORS_PER_MB     2048.0
-#define PAGE_BYTES_DEFAULT 4096 /* if the recording does not say it */
-#define BUDDY_ORDERS_MAX   32   /* free pages by block size that are read for a zone */
+#define PAGE_BYTES_DEFAULT 4096 /* if the recording does not say */
+#define BUDDY_ORDERS_MAX   32   /* how many sizes of free blocks are read for a zone */
 
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_COUNTER);
@@ -87,7 +87,7 @@ static void take_pressure(TraceImport *import, uint64_t at_ns, const WireField *
         add_keyed(import, at_ns, field, trace_pressure_name, counter, "psi.", 1);
 }
 
-/* Free blocks of each size, in a zone of a node. */
+/* Free blocks of each size, in one zone of a node. */
 static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *message) {
         uint64_t block_kb = (import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT) / 1024;
         WireField node = { .data = (const uint8_t *)"" }, zone = node, field;
@@ -119,7 +119,7 @@ static void take_buddy(TraceImport *import, uint64_t at_ns, const WireField *mes
         }
 }
 
-/* Kernel memory for objects of one kind. */
+/* Kernel memory for one kind of object. */
 static void take_slab(TraceImport *import, uint64_t at_ns, const WireField *message) {
         ImportMachineCounter counter = { "slabinfo", "bytes", "slab_name", .cpu = TRACE_NONE };
         uint64_t page_bytes = import->page_bytes ? import->page_bytes : PAGE_BYTES_DEFAULT;
@@ -190,7 +190,7 @@ static void take_cpu_frequency(TraceImport *import, uint64_t at_ns, unsigned cpu
 }
 
 /*
- * Disks: the file has sums since the start; a counter has the difference from the previous sum
+ * Disks: the file has sums since the start, and each value of a counter is the difference from the sum before
  */
 
 enum {

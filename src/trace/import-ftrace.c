@@ -3,8 +3,9 @@
 /*
  * Events of the kernel, in bundles of one CPU each
  *
- * Within a bundle, compact switches come first, then compact wakings, then all others; each of the three is in order of
- * time. They are merged on the way into the CPU's lane, which therefore rarely needs sorting.
+ * In a bundle, the compact switches come first, then the compact wakings, then all other events; each of the three
+ * parts is in order of time. The parts are merged on their way into the CPU's lane, so the lane seldom has to be
+ * sorted.
  */
 
 #include <sched.h>
@@ -95,7 +96,7 @@ static void queue_switches_and_wakings(TraceImport *import, size_t lane, Compact
 
         import->has_switches |= has_switch;
         while (has_switch || has_waking) {
-                /* A conversion may change the entry's time, but not those it is compared with. */
+                /* A conversion may change the entry's own time, but not the times that it is compared with. */
                 if (has_switch &&
                     (!has_waking || compact->columns.switch_ns <= compact->columns.waking_ns)) {
                         queue_compact(import, lane, &next_switch);
@@ -122,7 +123,7 @@ queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compa
         return first_ns;
 }
 
-/* Used if wakings only have to make threads known. A waking before the first switch has no waker, and is ignored. */
+/* Used where wakings only have to make threads known. A waking before the first switch has no waker and is ignored. */
 static void note_woken(TraceImport *import, CompactSched *compact, uint64_t first_switch_ns) {
         TraceCompactWaking event;
 
@@ -148,7 +149,7 @@ bundle_compact_sched(TraceImport *import, size_t cpu, size_t lane, const WireFie
                 note_woken(import, &compact, first_ns);
 }
 
-/* The parts for which an event of the kernel is kept. */
+/* The parts that need each event of the kernel. */
 static unsigned event_parts(uint32_t number) {
         switch (number) {
         case TRACE_EVENT_SCHED_SWITCH:
@@ -176,7 +177,8 @@ static unsigned event_parts(uint32_t number) {
         }
 }
 
-/* The field of an event that is the address of a kernel function whose name the sequence has; 0: none. */
+/* The field of an event that holds the address of a kernel function which the sequence may have named; 0 if there is
+ * none. */
 static unsigned symbol_field(uint32_t number) {
         switch (number) {
         case TRACE_EVENT_SCHED_BLOCKED_REASON:
@@ -189,7 +191,7 @@ static unsigned symbol_field(uint32_t number) {
         }
 }
 
-/* The name is known only now: it is stored in the field for flags. */
+/* The name is only known now, so it is stored in the field for flags. */
 static uint32_t event_symbol(const TraceSequence *sequence, const WireField *body, unsigned field) {
         uint64_t numbers[4];
         uint32_t name = 0;
@@ -247,7 +249,7 @@ static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
         return import->cpu_lanes[cpu];
 }
 
-/* TRACE_LANE_NONE: no such CPU. */
+/* Returns TRACE_LANE_NONE if there is no such CPU. */
 static size_t bundle_head(TraceImport *import, TraceBundle *bundle, const WireField *bytes) {
         trace_bundle_read(bundle, bytes);
         if (bundle->has_descriptors && import_wants(import, TRACE_PART_KERNEL))
@@ -404,7 +406,7 @@ static void apply_newtask(TraceImport *import, const KernelEvent *event) {
         uint32_t source, utid, upid;
 
         if (tid == 0)
-                return; /* idle tasks of a booting kernel */
+                return; /* the idle tasks of a kernel that boots */
         if (event->numbers[3] & CLONE_THREAD) {
                 source = trace_threads_get(&import->threads, event->pid);
                 utid = trace_threads_start(&import->threads, tid, (int64_t)event->at_ns);
@@ -495,7 +497,7 @@ static void apply_known(TraceImport *import, const KernelEvent *event) {
         }
 }
 
-/* The older form of events without a number: each has its name in it. */
+/* The older form of events without a number: each one carries its name. */
 static uint32_t event_name(TraceImport *import, const KernelEvent *event) {
         WireField name;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Work of the kernel besides its threads: interrupts and timers by CPU, and jobs of its worker threads
+ * The kernel's work outside of threads, namely interrupts and timers by CPU, and the jobs of its worker threads
  */
 
 #include "trace/import-kernel.h"
 
-/* Each CPU has a track for each kind of handler. */
+/* Each CPU has one track for each kind of handler. */
 typedef struct HandlerKind {
         const char *type, *track_name, *category;
 } HandlerKind;
@@ -101,7 +101,7 @@ static uint32_t softirq_name(TraceImport *import, const KernelEvent *event) {
                                  &import->store->pool, "softirq %u", (unsigned)event->numbers[1]);
 }
 
-/* The kernel's function, or its address if the recording has no name for it. */
+/* The name of the kernel's function, or its address if the recording has no name for it. */
 static uint32_t function_name(TraceImport *import, const KernelEvent *event, uint64_t address) {
         return event->symbol ? event->symbol
                              : trace_pool_add_format(

@@ -29,7 +29,7 @@ enum {
         SAMPLE_MAX = 8,
         SAMPLE_N_MAX = 9,
         SAMPLE_FIELDS,
-        SAMPLE_OURS = 1900, /* in the order of TRACE_HEAP_AT_PEAK and what follows */
+        SAMPLE_OURS = 1900, /* in the order of TRACE_HEAP_AT_PEAK and the values that follow it */
         SAMPLE_OURS_N = 4,
 };
 
@@ -40,12 +40,12 @@ typedef struct Allocation {
         int32_t pid;
         uint32_t heap;
         uint32_t callsite;
-        uint32_t number; /* of the writer's heap */
+        uint32_t number; /* the number of the writer's heap */
         int64_t n;
         int64_t n_bytes;
 } Allocation;
 
-/* One process's part of a dump. */
+/* The part of a dump that is about one process. */
 typedef struct HeapDump {
         const ImportPacket *packet;
         int32_t pid;
@@ -69,12 +69,12 @@ static void queue_change(TraceImport *import,
                 import_queue_bytes(import, dump->packet->sequence->lane, &entry, &bytes);
 }
 
-/* The limit for the difference of two sums. */
+/* The limit for the difference between two sums. */
 static uint64_t bounded(uint64_t value) {
         return MIN(value, (uint64_t)INT64_MAX);
 }
 
-/* By how much a sum has grown since its previous value. */
+/* How much a sum has grown since its previous value. */
 static int64_t grow(TraceImport *import, uint64_t *sum, uint64_t value) {
         const uint64_t before = *sum;
 
@@ -96,7 +96,7 @@ take_sums(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const 
         queue_change(import, dump, site, -n, -n_bytes);
 }
 
-/* Memory in use at the peak is recorded as if none of it had been freed. It may shrink. */
+/* The memory in use at the peak is recorded as if none of it had been freed. Unlike other sums it may shrink. */
 static void
 take_peak(TraceImport *import, const HeapDump *dump, TraceHeapSite *site, const uint64_t *numbers) {
         const uint64_t n = bounded(numbers[SAMPLE_N_MAX]), n_bytes = bounded(numbers[SAMPLE_MAX]);
@@ -148,7 +148,7 @@ static void take_sample(TraceImport *import, const HeapDump *dump, const WireFie
         take_ours(site, message);
 }
 
-/* What is told of the heap stands behind its samples. */
+/* What a packet says about the heap comes after its samples. */
 static void read_dump(TraceImport *import, HeapDump *dump, const WireField *message) {
         WireField name = { .data = (const uint8_t *)HEAP_NAME_DEFAULT,
                            .n_bytes = strlen(HEAP_NAME_DEFAULT) };

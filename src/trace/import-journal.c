@@ -34,7 +34,7 @@ static void journal_set_numbers(TraceImport *import, uint32_t row, const WireFie
                 trace_table_set(table, LOG_UID, row, (uint32_t)numbers[JOURNAL_UID]);
 }
 
-/* An entry that only counts others has neither a text nor a priority. */
+/* An entry that only counts other entries has neither a text nor a priority. */
 static bool journal_is_entry(const WireField *entry) {
         WireReader reader;
         WireField field;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Import of one event of the kernel, in the second pass
+ * Import of single kernel events, in the second pass
  */
 
 #include "trace/import.h"
@@ -18,7 +18,7 @@ typedef struct KernelEvent {
         uint32_t texts[TRACE_KERNEL_FIELDS];
 } KernelEvent;
 
-/* Interrupts, timers and work items: makes slices of their handlers, and ignores other events. */
+/* Interrupts, timers and work items: turns their handlers into slices, and ignores all other events. */
 void apply_handler(TraceImport *import, const KernelEvent *event);
 
 /* How much memory of one kind a process has now. */

@@ -3,8 +3,8 @@
 /*
  * Memory of processes by the kernel's own events: each change of resident memory
  *
- * An event identifies the memory's owner only if that is the thread itself. For memory that another thread works on
- * there is a number, by which the owner is known if it was seen before.
+ * An event identifies the memory's owner only if the owner is the thread that caused the event. For memory that another
+ * thread works on, the event has a number. It leads to the owner if an earlier event has shown whose number that is.
  */
 
 #include "trace/import-kernel.h"
@@ -65,8 +65,8 @@ static uint32_t memory_track(TraceImport *import, uint32_t utid, uint32_t upid, 
         return track;
 }
 
-/* The process of a thread may become known only at the end of the recording, or never: then the value belongs to the
- * thread. */
+/* The process of a thread may become known only at the end of the recording, or never. Until then the value belongs
+ * to the thread. */
 static void set_later(TraceImport *import, uint32_t utid, unsigned member, uint32_t row) {
         if (trace_reserve((void **)&import->memory_later,
                           &import->n_memory_later_allocated,

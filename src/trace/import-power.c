@@ -43,7 +43,7 @@ static void battery_take(Battery *battery, const WireField *field) {
         }
 }
 
-/* Several batteries have names, which are in those of their counters. */
+/* If there are several batteries, they have names, which become part of the names of their counters. */
 static void battery_value(TraceImport *import,
                           uint64_t at_ns,
                           const Battery *battery,
@@ -65,7 +65,7 @@ static void battery_value(TraceImport *import,
         import_machine_value(import, at_ns, &counter, value);
 }
 
-/* What the kernel does not say of a battery, but follows from what it does. */
+/* What the kernel does not say about a battery, but what follows from what it says. */
 static void battery_derive(TraceImport *import, uint64_t at_ns, const Battery *battery) {
         const double *values = battery->values;
 
@@ -112,7 +112,7 @@ void apply_battery(TraceImport *import, uint64_t at_ns, const WireField *message
 }
 
 /*
- * perfetto.protos.PowerRails: what is called rail there may be a processor as well
+ * perfetto.protos.PowerRails: a "rail" here may also be a processor.
  */
 
 enum {
@@ -124,7 +124,7 @@ enum {
         RAIL_ENERGY_UWS = 3,
 };
 
-/* Numbers of rails are those of a session. */
+/* The numbers of rails are valid within one session. */
 static uint64_t rail_key(uint64_t session, uint64_t index) {
         return session << 32 | (index & UINT32_MAX);
 }

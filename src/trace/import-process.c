@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Processes and threads as listed in /proc, and what they use of the machine
+ * Processes and threads as /proc lists them, and how much of the machine they use
  */
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define KTHREADD_PID 2
 
-/* ProcessTree.Process; docs/SOURCES.md has the last ones. */
+/* ProcessTree.Process; docs/SOURCES.md describes the last ones. */
 enum {
         PROCESS_TREE_PID = 1,
         PROCESS_TREE_PPID = 2,
@@ -72,7 +72,7 @@ static void process_take(ProcessInfoTree *info, const WireField *field) {
         }
 }
 
-/* A kernel worker is also named after its latest work, which soon is out of date. */
+/* The kernel also names a worker after its latest work, and that name is soon out of date. */
 static size_t worker_length(const uint8_t *name, size_t n) {
         if (n < 8 || memcmp(name, "kworker/", 8) != 0)
                 return n;
@@ -82,7 +82,7 @@ static size_t worker_length(const uint8_t *name, size_t n) {
         return n;
 }
 
-/* Arguments separated by blanks. */
+/* Joins the arguments with blanks. */
 static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
         char *text = malloc(CMDLINE_BYTES_MAX);
         size_t n = 0, n_parts = 0;
@@ -109,7 +109,7 @@ static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
         return name;
 }
 
-/* A program that overwrote its command line with blanks in place of zeros has only one argument. */
+/* A program that has overwritten the zeros of its command line with blanks has only one argument. */
 static size_t program_length(const ProcessInfoTree *info) {
         const uint8_t *blank = NULL;
 
@@ -124,7 +124,7 @@ static size_t program_length(const ProcessInfoTree *info) {
         return blank ? (size_t)(blank - info->first.data) : info->first.n_bytes;
 }
 
-/* A later description replaces all of an earlier one. */
+/* A later description replaces the whole of an earlier one. */
 static void process_take_units(TraceImport *import, uint32_t upid, const WireField *message) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
         uint32_t names[ARRAY_SIZE(unit_fields)] = { 0 };
@@ -207,7 +207,7 @@ static void tree_process(TraceImport *import, const WireField *message) {
         upid = trace_threads_process(&import->threads, info.pid);
         if (upid == TRACE_NONE || parent == TRACE_NONE)
                 return;
-        /* A process that has a parent already has been adopted. */
+        /* A process that already has a parent was adopted by another one. */
         if (trace_table_get(trace_store_table(import->store, TRACE_TABLE_PROCESS),
                             PROCESS_PARENT,
                             upid) == TRACE_NONE)
@@ -264,7 +264,7 @@ void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns)
                 trace_table_set_i64(table, PROCESS_START, upid, (int64_t)start_ns);
 }
 
-/* ProcessDescriptor: the labels are the services and apps of Desktrace's probes. */
+/* ProcessDescriptor: its labels are the services and apps that Desktrace's probes name. */
 void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process) {
         uint64_t numbers[8];
         unsigned n_labels = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Used by every import: events for the second pass
+ * What every import uses: it queues events for the second pass
  */
 
 #include <string.h>
@@ -11,7 +11,8 @@
 void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry) {
         uint64_t held = import->queue.n_bytes + import->arena.n_bytes;
 
-        /* Rows made of it will take about as much again, but only as fast as the queue is released. */
+        /* The rows that are made of it will take about as much memory again, but only as fast as the queue is
+         * released. */
         if (UNLIKELY(import->ran_out) || held > import->store->budget.n_bytes_max ||
             trace_queue_add(&import->queue, lane, entry))
                 import->ran_out = true;

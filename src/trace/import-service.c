@@ -40,7 +40,7 @@ clock_row(TraceImport *import, const TraceClockReading *reading, int64_t at_ns, 
         trace_table_set(table, CLOCK_SNAPSHOT, row, snapshot);
 }
 
-/* The time of a snapshot is by the clock of trace time, if it has that. */
+/* The time of a snapshot is a reading of the clock of trace time, if the snapshot has one. */
 static void clock_rows(TraceImport *import, const TraceClockSnapshot *snapshot) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CLOCK);
         uint32_t number = 0;
@@ -130,7 +130,7 @@ void import_system_info(TraceImport *import, const ImportPacket *packet, const W
         WireField field;
 
         if (trace_store_table(import->store, TRACE_TABLE_METADATA)->n > 64)
-                return; /* limit for a file that repeats it again and again */
+                return; /* a limit for files that repeat this again and again */
         wire_reader_init_field(&reader, info);
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == 1 && field.type == WIRE_BYTES)
@@ -160,13 +160,13 @@ void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const Wi
  * The config
  */
 
-#define SOURCES_MAX       64 /* sources of a config that are named */
+#define SOURCES_MAX       64 /* how many of a config's sources are named */
 #define SOURCES_BYTES_MAX 1024
 
 typedef struct ConfigSources {
         WireField names[SOURCES_MAX];
         size_t n;
-        uLong sum; /* limit for all their configs together */
+        uLong sum; /* a limit for the configs of all sources together */
 } ConfigSources;
 
 static int compare_names(const void *x, const void *y) {
@@ -196,7 +196,7 @@ static void add_source(ConfigSources *sources, const WireField *source) {
                 sources->n++;
 }
 
-/* The names in order, as far as there is room, and a checksum that changes with any setting. */
+/* Stores the names in order, as far as there is room, and a checksum that changes with any setting. */
 static void name_sources(TraceImport *import, ConfigSources *sources) {
         char text[SOURCES_BYTES_MAX];
         size_t n = 0;
@@ -275,7 +275,7 @@ void import_cpu_info(TraceImport *import, const ImportPacket *packet, const Wire
 }
 
 /*
- * Statistics: each packet has sums since the start, so the last one counts
+ * Statistics: each packet has sums since the start, so only the last one counts
  */
 
 typedef struct StatField {

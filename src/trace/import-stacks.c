@@ -9,7 +9,8 @@
 #include "trace/import.h"
 #include "wire/stack-sample.h"
 
-/* What the second pass needs to know about a sample: whose it is may be known only in order of time. */
+/* What the second pass needs to know about a sample. Whose sample it is can only be told when events come in order
+ * of time. */
 typedef struct Sample {
         int32_t pid;
         int32_t tid;
@@ -20,7 +21,7 @@ typedef struct Sample {
         uint32_t session;
 } Sample;
 
-/* Some packets only count. */
+/* Some packets are only there to count. */
 static bool take_counts(TraceImport *import, uint64_t found, const uint64_t *numbers) {
         if (found & 1u << SAMPLE_RECORDS_LOST)
                 trace_store_count(import->store,
@@ -70,7 +71,7 @@ static void take_task(Sample *sample, const WireField *field) {
         sample->tid = (int32_t)numbers[TASK_TID];
 }
 
-/* Modes have other numbers in a PerfSample. */
+/* A PerfSample has other numbers for the modes. */
 static void take_execution(Sample *sample, const WireField *field) {
         static const uint8_t modes[] = { 0, 2, 1, 3, 5, 4 };
         uint64_t numbers[EXECUTION_FIELDS];

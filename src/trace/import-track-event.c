@@ -9,7 +9,7 @@
 #include "trace/import.h"
 #include "trace/trace-track-event.h"
 
-/* One event, with its names as numbers in the pool. */
+/* One event, whose names are numbers in the pool. */
 typedef struct Event {
         uint32_t name, category;
         TraceTrackEvent raw;
@@ -44,7 +44,7 @@ event_category_at(TraceImport *import, const TraceSequence *sequence, const Trac
                 &import->store->pool, "unknown(%llu)", (unsigned long long)text->iid);
 }
 
-/* Several categories are joined by commas. */
+/* Joins several categories with commas. */
 static void
 event_find_categories(TraceImport *import, const TraceSequence *sequence, Event *event) {
         TracePool *pool = &import->store->pool;
@@ -99,7 +99,7 @@ static bool extra_take_flows(TraceImport *import, ImportExtra *extra, const Even
         return true;
 }
 
-/* What does not fit into the entry. */
+/* The parts that do not fit into the entry. */
 static void
 entry_add_extra(TraceImport *import, TraceEntry *entry, const Event *event, uint32_t args) {
         ImportExtra extra = { .category = event->category,
@@ -141,19 +141,19 @@ queue_counter(TraceImport *import, TraceSequence *sequence, TraceEntry *entry, c
         import_queue(import, sequence->lane, entry);
 }
 
-/* The track of a sequence that was described as a thread's. */
+/* The track of a sequence whose descriptor says that it belongs to a thread. */
 static uint64_t thread_key(const TraceSequence *sequence) {
         return UINT64_C(1) << 63 | sequence->id;
 }
 
-/* Without a track, an event is on the track of the sequence's thread, or of the thread that it names. */
+/* An event without a track goes on the track of the sequence's thread, or of the thread that it names. */
 static bool is_by_thread(const TraceTrackEvent *raw, const TraceSequence *sequence) {
         if (raw->has_track)
                 return raw->track_uuid == 0 && raw->is_legacy;
         return !sequence->has_default_track || sequence->default_track == thread_key(sequence);
 }
 
-/* The common track of the thread whose track this is. */
+/* The thread's common track, if this is a track of a thread. */
 static uint32_t thread_slot_of(TraceImport *import, uint32_t slot) {
         const TraceTrackInfo *info;
 
@@ -303,7 +303,7 @@ void import_track_descriptor(TraceImport *import,
         trace_tracks_describe(&import->tracks, &info);
 }
 
-/* In Chromium's older format: the thread of a sequence's events, unless they name another. */
+/* In Chromium's older format: the thread of the sequence's events, unless an event names another. */
 void import_thread_descriptor(TraceImport *import,
                               const ImportPacket *packet,
                               const WireField *thread) {
@@ -348,7 +348,7 @@ name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32
                         &import->threads, owner, import_text(import, &name), TRACE_RANK_TREE);
 }
 
-/* A pid in a descriptor means the process that had it at that time; later it may be reused. */
+/* A pid in a descriptor means the process that has it at that time. Later, another process may have the pid. */
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track) {
         TraceTrackInfo info = { 0 };
         WireReader reader;
@@ -379,7 +379,7 @@ static void flow_row(TraceImport *import, uint32_t from, uint32_t to) {
         trace_table_set(table, FLOW_IN, row, to);
 }
 
-/* The first slice with an id begins a flow, and each later one continues it, until one ends it. */
+/* The first slice with an id begins a flow, and each later one continues it until one of them ends it. */
 static void slice_add_flows(TraceImport *import, uint32_t slice, const ImportExtra *extra) {
         for (uint32_t i = 0; i < extra->n_flows; i++) {
                 uint64_t id = import->flows[extra->flow + i];

@@ -4,9 +4,9 @@
 /*
  * Import: the two passes over a trace file
  *
- * The first pass takes packets apart in the order of the file, as what they refer to depends on it, and puts their
- * events into the queue with trace time. Then the queue returns the events in order of time, and they become rows. Each
- * import-*.c handles the packets of one kind in both passes.
+ * The first pass takes packets apart in the order of the file, because what a packet refers to depends on that order,
+ * and puts their events into the queue with trace time. Then the queue returns the events in order of time, and they
+ * become rows. Each import-*.c handles the packets of one kind in both passes.
  */
 
 #include "trace/trace-arena.h"
@@ -24,10 +24,10 @@
 #include "trace/trace-threads.h"
 #include "trace/trace-tracks.h"
 
-#define IMPORT_DESCRIPTORS_MAX 65536 /* number of kernel events that a file describes */
+#define IMPORT_DESCRIPTORS_MAX 65536 /* how many kinds of kernel events a file may describe */
 #define IMPORT_RAILS_MAX       4096  /* of energy counters */
 
-/* Lanes of sequences come before those of CPUs. */
+/* The lanes of sequences come before those of CPUs. */
 #define IMPORT_CPU_RANK (UINT64_C(1) << 32)
 
 /* TraceEntry.kind. */
@@ -54,7 +54,7 @@ typedef struct ImportExtra {
         uint32_t args;
         int64_t duration_ns;
         uint32_t flow, n_flows; /* in import->flows */
-        uint32_t n_ending;      /* how many of them end there; these are the last ones */
+        uint32_t n_ending;      /* this many of them end there: the last ones in the list */
 } ImportExtra;
 
 /* A value of a process that is not known yet. */
@@ -84,17 +84,17 @@ typedef struct TraceImport {
         uint64_t *flows;
         size_t n_flows, n_flows_allocated;
         TraceMap open_flows;    /* id → slice */
-        TraceMap descriptors;   /* of kernel events: number → name */
+        TraceMap descriptors;   /* number of a kernel event → name */
         TraceMap rails;         /* session and number of an energy counter → name */
         TraceMap disks;         /* device → index in the arena of its previous numbers */
         TraceMap memory_owners; /* the kernel's number of a process's memory → utid */
         TraceMap memory_tracks; /* what is counted of whom → its track */
         ImportMemory *memory_later;
         size_t n_memory_later, n_memory_later_allocated;
-        uint64_t page_bytes; /* of the machine; 0: unknown */
-        TraceMap woken;      /* threads of which only the tids are needed */
+        uint64_t page_bytes; /* page size of the machine; 0: unknown */
+        TraceMap woken;      /* threads whose tids are all that is needed */
         bool has_realtime;
-        bool ran_out; /* out of memory: the rest is left out */
+        bool ran_out; /* out of memory, so the rest of the file is left out */
         const TraceImportOptions *options;
         uint64_t n_until_look; /* packets or events until the next call of stops() */
         bool was_stopped;
@@ -113,14 +113,14 @@ typedef struct ImportPacket {
 
 /* Queues an event for the second pass. */
 void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry);
-/* Likewise, with bytes that are kept until then; a, kind and flags are already set. */
+/* Likewise, together with bytes that are kept until then. The caller has set a, kind and flags. */
 void import_queue_bytes(TraceImport *import,
                         size_t lane,
                         TraceEntry *entry,
                         const WireField *bytes);
 /* What was kept. */
 WireField import_bytes(const TraceImport *import, const TraceEntry *entry);
-/* Trace time of a time of the boot clock; false: unknown. */
+/* Converts a time of the boot clock to trace time. Returns false if that is unknown. */
 bool import_boottime(TraceImport *import, uint64_t *at_ns);
 
 static inline bool import_wants(const TraceImport *import, unsigned parts) {
@@ -183,13 +183,13 @@ import_event_args(TraceImport *import, const TraceSequence *sequence, const Wire
 
 #define PROCESS_DESCRIPTOR_START 7
 
-/* When a process began, in trace time; 0 and negative numbers are ignored. */
+/* When a process began, in trace time. Zero and negative numbers are ignored. */
 void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns);
 
-/* A value of a track. */
+/* Adds a value to a track. */
 void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value);
 
-/* A counter of the machine: its track is known by its type, name, CPU and by `value`, which is called `dimension`. */
+/* A counter of the machine. Its type, name, CPU and `value`, whose name is `dimension`, identify its track. */
 typedef struct ImportMachineCounter {
         const char *type, *unit, *dimension; /* the last two: or NULL */
         uint32_t name, value, cpu;           /* cpu: or TRACE_NONE */

@@ -15,7 +15,7 @@ void trace_arena_deinit(TraceArena *arena) {
         *arena = (TraceArena){ 0 };
 }
 
-/* Data larger than a block gets one of its own, to which nothing is added. */
+/* Data larger than a block gets a block to itself, and nothing is added to that. */
 static int arena_grow(TraceArena *arena, size_t n) {
         uint8_t *block;
 

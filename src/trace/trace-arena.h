@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Trace arena: bytes that are kept until later, addressed by number
+ * Trace arena: bytes that are kept for later and addressed by number
  */
 
 #include <stddef.h>
@@ -19,8 +19,8 @@ typedef struct TraceArena {
 
 void trace_arena_deinit(TraceArena *arena);
 
-/* Copies them. 0, or -ENOMEM; -E2BIG: the arena is full. */
+/* Copies the bytes. Returns 0, -ENOMEM, or -E2BIG if the arena is full. */
 int trace_arena_add(TraceArena *arena, const void *data, size_t n, uint64_t *ret_place);
 
-/* The number of bytes is stored with them. */
+/* The arena stores the number of bytes with them. */
 const uint8_t *trace_arena_at(const TraceArena *arena, uint64_t place, size_t *ret_n);

@@ -102,7 +102,7 @@ static uint32_t set_insert(TraceStore *store, const TraceArgs *args) {
         return set;
 }
 
-/* Two sets whose keyed hashes of 63 bits are equal are taken for the same set. */
+/* Two sets count as the same if their keyed hashes of 63 bits are equal. */
 uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const TraceArgs *args) {
         uint64_t hash, known;
         uint32_t set;

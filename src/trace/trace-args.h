@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Trace args: named values that belong to something else
+ * Trace args: named values that describe something else
  *
- * They come in sets. A set that has been seen before is not stored again; its number is the row of its first value.
+ * They come in sets. A set that has been seen before is not stored again. Its number is the row of its first value.
  */
 
 #include "trace/trace-map.h"
@@ -35,7 +35,7 @@ static inline void trace_args_clear(TraceArgs *args) {
         args->n = 0;
 }
 
-/* The last value of a key counts. Values beyond TRACE_ARGS_MAX are left out. */
+/* If a key comes twice, the last value counts. Values beyond TRACE_ARGS_MAX are left out. */
 void trace_args_add(TraceArgs *args, const TraceArg *arg);
 
 void trace_args_add_int(TraceArgs *args, TraceStore *store, const char *key, int64_t value);
@@ -47,5 +47,5 @@ void trace_args_add_set(TraceArgs *args, const TraceStore *store, uint32_t set);
 
 void trace_arg_sets_deinit(TraceArgSets *sets);
 
-/* The set's number; TRACE_NONE if it is empty, or if there is no room. */
+/* Returns the set's number, or TRACE_NONE if the set is empty or there is no room. */
 uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const TraceArgs *args);

@@ -2,7 +2,7 @@
 
 #include "trace/trace-bundle.h"
 
-/* Fields of FtraceEvent's envelope; any other field is the event. */
+/* Fields of FtraceEvent's envelope. Any other field is the event itself. */
 enum {
         EVENT_TIMESTAMP = 1,
         EVENT_PID = 2,

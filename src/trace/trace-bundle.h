@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Trace bundle: events of the kernel, of one CPU, as packets have them
+ * Trace bundle: events of the kernel from one CPU, in the form that packets have them
  *
- * Switches and wakings come in columns ("compact"), with times as differences and the names of threads in a table of
- * the bundle. Any other event is a message: an envelope with one field, which is the event.
+ * Switches and wakings come in columns ("compact"): times are differences, and the names of threads are in a table of
+ * the bundle. Any other event is a message, namely an envelope with one field, which is the event.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ enum {
         TRACE_BUNDLE_DESCRIPTORS = 11,
 };
 
-/* Events that are used, by their field in FtraceEvent. */
+/* The events that we use, by their field in FtraceEvent. */
 enum {
         TRACE_EVENT_SCHED_SWITCH = 4,
         TRACE_EVENT_CPU_FREQUENCY = 11,
@@ -55,7 +55,7 @@ typedef struct TraceBundle {
         bool has_descriptors;
 } TraceBundle;
 
-/* Reads the fields that apply to the whole bundle. They may come anywhere in it. */
+/* Reads the fields that apply to the whole bundle. They may be anywhere in it. */
 void trace_bundle_read(TraceBundle *ret, const WireField *bytes);
 
 typedef struct TraceKernelEvent {
@@ -67,19 +67,19 @@ typedef struct TraceKernelEvent {
 
 void trace_kernel_event_read(TraceKernelEvent *ret, const WireField *bytes);
 
-/* No event that is used has more fields. */
+/* No event that we use has more fields than this. */
 #define TRACE_KERNEL_FIELDS 8
 
 typedef struct TraceKernelFields {
         uint32_t has_numbers; /* a bit for each field that is present */
         uint64_t numbers[TRACE_KERNEL_FIELDS];
-        WireField texts[TRACE_KERNEL_FIELDS]; /* type WIRE_BYTES if they are there */
+        WireField texts[TRACE_KERNEL_FIELDS]; /* of type WIRE_BYTES if they are present */
 } TraceKernelFields;
 
 void trace_kernel_fields_read(TraceKernelFields *ret, const WireField *body);
 
-/* The name of an event without a number of its own, or of one in a serialized DescriptorProto. False: the event has
- * no name. */
+/* The name of an event that has no number of its own, or that a serialized DescriptorProto describes. Returns false
+ * if the event has no name. */
 bool trace_kernel_name_read(WireField *ret, const WireField *body);
 /* The name that a bundle's description gives to an event's number. */
 bool trace_kernel_descriptor_read(uint32_t *ret_number,
@@ -132,7 +132,7 @@ typedef struct TraceCompactWaking {
 
 void trace_compact_init(TraceCompactSched *compact, const WireField *bytes);
 
-/* Most varints are up to three bytes long. */
+/* Most varints are no longer than three bytes. */
 static inline bool trace_compact_next(TraceCompactSched *compact, uint32_t column, uint64_t *ret) {
         WireReader *reader = &compact->columns[column];
 
@@ -156,7 +156,7 @@ static inline bool trace_compact_next(TraceCompactSched *compact, uint32_t colum
         return reader->at < reader->end && wire_read_varint(reader, ret) == 0;
 }
 
-/* Reads the next one; false at the end. */
+/* Reads the next one. Returns false at the end. */
 static inline bool trace_compact_switch(TraceCompactSched *compact, TraceCompactSwitch *ret) {
         uint64_t step, next, state = 0, priority = 0, comm = UINT64_MAX;
 

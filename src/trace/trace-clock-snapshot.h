@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Trace clock snapshot: a ClockSnapshot, read into the clocks of a file
+ * Trace clock snapshot: reads a ClockSnapshot into the clocks of a file
  */
 
 #include "trace/trace-clock.h"
@@ -11,7 +11,7 @@
 typedef struct TraceClockSnapshot {
         TraceClockReading readings[TRACE_CLOCK_SNAPSHOT_MAX];
         size_t n;
-        /* By how much REALTIME is ahead of trace time, if both are in it. */
+        /* How far REALTIME is ahead of trace time, if the snapshot has both. */
         bool has_realtime;
         uint64_t realtime_ahead_ns;
         /* Trace time at that moment, if the snapshot has it. */
@@ -19,8 +19,8 @@ typedef struct TraceClockSnapshot {
         uint64_t trace_time_ns;
 } TraceClockSnapshot;
 
-/* 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; in the latter cases nothing of it is used, though *ret has its
- * readings as far as there is room. */
+/* Returns 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY. After an outcome, nothing of the snapshot is used,
+ * though *ret has its readings as far as there was room. */
 int trace_clock_snapshot_read(TraceClockSnapshot *ret,
                               TraceClocks *clocks,
                               uint32_t sequence_id,

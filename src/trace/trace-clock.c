@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Each clock knows the first step of its shortest path to trace time: a group, and a clock in it that is one step
- * nearer. A new group can only shorten paths, so the steps are updated outwards from there, and conversions never
- * search. The steps are computed from scratch only if trace time becomes another clock, or if a clock on others'
- * paths ran backwards.
+ * Each clock knows the first step of its shortest path to trace time: a group, and a clock in that group which is one
+ * step nearer. A new group can only shorten paths, so the steps are updated outwards from there, and conversions never
+ * search. The steps are computed from scratch only if another clock becomes trace time, or if a clock on the paths of
+ * others ran backwards.
  */
 
 #include "trace/trace-clock.h"
@@ -19,13 +19,13 @@
 
 typedef struct Clock Clock;
 
-/* Snapshots of one set of clocks. */
+/* The snapshots that have the same set of clocks. */
 typedef struct Group {
         size_t n_clocks;
         Clock *clocks[TRACE_CLOCK_SNAPSHOT_MAX]; /* ordered by key */
         uint64_t *readings;                      /* in ns: n_clocks for each snapshot */
         size_t n_readings, n_allocated;
-        struct Group *next; /* next group with the same hash */
+        struct Group *next; /* the next group with the same hash */
 } Group;
 
 struct Clock {
@@ -33,13 +33,13 @@ struct Clock {
         uint64_t unit_ns;
         bool is_incremental;
         bool ran_backwards;
-        bool is_changed; /* in the list of clocks whose neighbours are visited next */
+        bool is_changed; /* is in the list of clocks whose neighbours come next */
         uint64_t now_ns; /* last value of an incremental clock */
-        Group **groups;  /* groups that it is in */
+        Group **groups;  /* the groups that it is in */
         size_t n_groups, n_groups_allocated;
-        unsigned n_steps; /* steps to trace time; STEPS_NONE: there is no way */
+        unsigned n_steps; /* how many steps to trace time; STEPS_NONE: there is no path */
         Group *group;     /* the first step, */
-        size_t from, to;  /* and the indexes of this clock and the next one in it */
+        size_t from, to;  /* and the indexes there of this clock and the next one */
         Clock *next_changed;
 };
 
@@ -54,10 +54,10 @@ struct TraceClocks {
         uint64_t n_readings;
         unsigned n_rebuilt;
         uint32_t trace_time;
-        bool is_settled; /* something was converted: trace time must not change from now on */
+        bool is_settled; /* a time was converted, so trace time must not change anymore */
 };
 
-/* Clocks whose number of steps has changed, in order of arrival. */
+/* The clocks whose number of steps has changed, in the order of the changes. */
 typedef struct Changed {
         Clock *first, *last;
 } Changed;
@@ -154,7 +154,7 @@ static int clocks_insert(TraceClocks *clocks, Clock *clock) {
         return r;
 }
 
-/* NULL: there are too many. */
+/* Returns NULL if there are too many. */
 static Clock *clocks_obtain(TraceClocks *clocks, uint64_t key, const TraceClockReading *reading) {
         Clock *clock = clocks_find(clocks, key);
 
@@ -171,7 +171,7 @@ static Clock *clocks_obtain(TraceClocks *clocks, uint64_t key, const TraceClockR
 }
 
 /*
- * Ways to trace time
+ * Paths to trace time
  */
 
 static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, Changed *changed) {
@@ -235,8 +235,8 @@ static void clocks_find_ways(TraceClocks *clocks) {
         clocks_spread(&changed);
 }
 
-/* A file must not make this cost the square of its size: past the limit, the times of clocks that went through this
- * one are unknown. */
+/* A hostile file must not make this cost the square of its size. Past the limit, times of clocks whose paths went
+ * through this one count as unknown. */
 static void clocks_lose_way(TraceClocks *clocks, Clock *clock) {
         if (clock->ran_backwards)
                 return;
@@ -270,7 +270,7 @@ static uint64_t group_reading(const Group *group, size_t snapshot, size_t place)
         return group->readings[snapshot * group->n_clocks + place];
 }
 
-/* Clocks in order of their keys, and what they show. */
+/* The clocks in order of their keys, and their readings. */
 typedef struct Snapshot {
         Group group; /* without readings */
         uint64_t ns[TRACE_CLOCK_SNAPSHOT_MAX];
@@ -344,7 +344,7 @@ static int clocks_insert_group(TraceClocks *clocks, Group *group, uint64_t hash)
         return 0;
 }
 
-/* NULL: there are too many. */
+/* Returns NULL if there are too many. */
 static Group *clocks_obtain_group(TraceClocks *clocks, const Snapshot *snapshot) {
         uint64_t hash = group_hash(&snapshot->group);
         Group *group = clocks_find_group(clocks, &snapshot->group, hash);
@@ -427,7 +427,7 @@ int trace_clocks_add_snapshot(TraceClocks *clocks,
  * Conversion
  */
 
-/* The newest snapshot in which the clock shows at most this time, or else the first. */
+/* The newest snapshot in which the clock's reading is not later than this time, or else the first snapshot. */
 static size_t group_find(const Group *group, size_t place, uint64_t ns) {
         size_t low = 0, high = group_n_snapshots(group) - 1;
 
@@ -444,13 +444,13 @@ static size_t group_find(const Group *group, size_t place, uint64_t ns) {
         return low ? low - 1 : 0;
 }
 
-/* The reading of the next clock on the way. */
+/* The reading of the next clock on the path. */
 static int clock_step(const Clock *clock, uint64_t ns, uint64_t *ret_ns) {
         const Group *group = clock->group;
         size_t snapshot;
         int64_t delta;
 
-        /* It was added for a snapshot that was refused. */
+        /* This clock was added for a snapshot that was then refused. */
         if (group_n_snapshots(group) == 0)
                 return TRACE_CLOCK_E_UNKNOWN;
         snapshot = group_find(group, clock->from, ns);
@@ -462,7 +462,7 @@ static int clock_step(const Clock *clock, uint64_t ns, uint64_t *ret_ns) {
         return 0;
 }
 
-/* The clock's time in ns; advances an incremental clock. */
+/* The clock's time in ns. Each call advances an incremental clock. */
 static int clock_to_ns(Clock *clock, uint64_t timestamp, uint64_t *ret_ns) {
         uint64_t ns;
 

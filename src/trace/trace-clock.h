@@ -4,17 +4,17 @@
 /*
  * Trace clocks: converts times of any clock to trace time
  *
- * A clock snapshot has the readings of several clocks at one moment, so a time of one of them is converted to another
+ * A clock snapshot has the readings of several clocks at one moment, so a time of one clock becomes a time of another
  * by adding the difference. Snapshots of the same set of clocks form a group. A conversion uses the newest snapshot of
  * the group that is not later than the time, or else the first, as Perfetto's trace processor does. Two clocks that
- * share no snapshot are converted through others: Chromium's packets use a clock of their own, for which a snapshot
- * has CLOCK_MONOTONIC, and the service's snapshots have CLOCK_MONOTONIC and CLOCK_BOOTTIME.
+ * share no snapshot are converted by way of others: Chromium's packets use a clock of their own, whose snapshots have
+ * CLOCK_MONOTONIC, and the service's snapshots have CLOCK_MONOTONIC and CLOCK_BOOTTIME.
  *
  * Trace time is CLOCK_BOOTTIME, unless a snapshot names another clock before the first conversion. Ids from 64 to 127
  * are clocks of a single packet sequence.
  *
- * Snapshots are not trusted: the limits below bound what is kept, a sum that overflows is not a time, and a clock that
- * ran backwards is converted to but not from.
+ * Snapshots are not trusted: the limits below bound what is kept, a sum that overflows is not a time, and times can be
+ * converted to a clock that ran backwards, but not from it.
  */
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ typedef struct TraceClockReading {
         uint32_t id;
         uint64_t timestamp;  /* in units */
         uint64_t unit_ns;    /* 0: 1 */
-        bool is_incremental; /* timestamps are differences to the one before them */
+        bool is_incremental; /* each timestamp is the difference to the one before it */
 } TraceClockReading;
 
 enum {
@@ -64,14 +64,15 @@ static inline bool trace_clock_is_of_sequence(uint32_t id) {
 uint32_t trace_clocks_trace_time(const TraceClocks *clocks);
 void trace_clocks_set_trace_time(TraceClocks *clocks, uint32_t id);
 
-/* Adds a snapshot that this sequence wrote. 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; in the latter cases
- * nothing of it is used. */
+/* Adds a snapshot that this sequence wrote. Returns 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY. After an
+ * outcome, nothing of the snapshot is used. */
 int trace_clocks_add_snapshot(TraceClocks *clocks,
                               uint32_t sequence_id,
                               const TraceClockReading *readings,
                               size_t n_readings);
 
-/* Trace time in *ret_ns. Each call advances an incremental clock. 0, TRACE_CLOCK_E_UNKNOWN or TRACE_CLOCK_E_INVALID. */
+/* Sets *ret_ns to the trace time. Each call advances an incremental clock. Returns 0, TRACE_CLOCK_E_UNKNOWN or
+ * TRACE_CLOCK_E_INVALID. */
 int trace_clocks_convert(TraceClocks *clocks,
                          uint64_t *ret_ns,
                          uint32_t sequence_id,

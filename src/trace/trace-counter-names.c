@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The keys of /proc/meminfo and /proc/vmstat by their numbers in SysStats, and those of /proc/pressure. */
+/* The keys of /proc/meminfo and /proc/vmstat, by their numbers in SysStats, and the keys of /proc/pressure. */
 
 #include "shared/macro.h"
 #include "trace/trace-names.h"

@@ -15,7 +15,7 @@ void trace_heap_deinit(TraceHeap *heap) {
         free(heap->spans);
 }
 
-/* The number of a pair; new pairs are numbered in order. TRACE_MAP_NONE: out of memory. */
+/* The number of a pair. New pairs get the next number. Returns TRACE_MAP_NONE if memory has run out. */
 static uint64_t number_of(TraceMap *map, uint32_t *n, uint32_t high, uint32_t low) {
         const uint64_t key = (uint64_t)high << 32 | low;
         uint64_t number = trace_map_find(map, key);
@@ -37,7 +37,7 @@ static TraceHeapSite *add_site(TraceHeap *heap, uint64_t key) {
         return &heap->sites[heap->n_sites++];
 }
 
-/* The number of a writer's heap. TRACE_MAP_NONE: out of memory. */
+/* The number of a writer's heap. Returns TRACE_MAP_NONE if memory has run out. */
 static uint64_t heap_number(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name) {
         const uint64_t writer =
                 number_of(&heap->writers, &heap->n_writers, sequence, (uint32_t)pid);
@@ -108,7 +108,7 @@ static int compare_spans(const void *left, const void *right) {
         return (a > b) - (a < b);
 }
 
-/* The first that is over. More at a time than there can be share the last. */
+/* The first recording that is over. If there are more at a time than there can be, the excess shares the last one. */
 static uint32_t find_free(const uint64_t *ends, uint64_t start) {
         uint32_t i = 0;
 

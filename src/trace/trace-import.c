@@ -10,9 +10,9 @@
 
 typedef struct PacketKind {
         uint32_t number;
-        unsigned parts; /* the parts for which it is read; 0: always */
+        unsigned parts; /* the parts that need these packets; 0: they are always read */
         void (*read)(TraceImport *import, const ImportPacket *packet, const WireField *payload);
-        /* Without read(), packets are kept as they are until the second pass. */
+        /* If read() is NULL, such packets are kept as they are until the second pass. */
         void (*apply)(TraceImport *import, uint64_t at_ns, const WireField *payload);
 } PacketKind;
 
@@ -72,7 +72,7 @@ static void envelope_take(Envelope *envelope, const WireField *field) {
         envelope->payload = *field;
 }
 
-/* False: it is not a valid message. */
+/* Returns false if it is not a valid message. */
 static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
         WireReader reader;
         WireField field;
@@ -117,7 +117,7 @@ static void sequence_take(TraceImport *import, TraceSequence *sequence, const Tr
                 import->ran_out = true;
 }
 
-/* False: its time is unknown. */
+/* Returns false if the packet's time is unknown. */
 static bool packet_time(TraceImport *import, ImportPacket *packet, const TracePacket *envelope) {
         uint32_t clock = envelope->clock ? envelope->clock : packet->sequence->default_clock;
         uint64_t ns = envelope->timestamp;
@@ -140,7 +140,7 @@ static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequ
         ImportPacket packet = { .sequence = sequence };
         bool has_clock;
 
-        /* Also for packets that are not needed: a clock may add up the differences between all of them. */
+        /* This is also done for packets that are not needed: a clock may add up the differences between all packets. */
         has_clock = packet_time(import, &packet, &envelope->packet) ||
                     (kind && kind->read == import_clock_snapshot);
         if (!kind || (kind->parts && !import_wants(import, kind->parts)))
@@ -184,7 +184,7 @@ static void import_packet(TraceImport *import, const uint8_t *data, size_t n) {
 
 #define LOOK_EVERY 65536
 
-/* Asks only now and then, as reading the clock takes longer than many events. */
+/* Asks only now and then, because reading the clock takes longer than handling many an event. */
 static inline bool import_stops(TraceImport *import, size_t n) {
         if (LIKELY(import->n_until_look > n)) {
                 import->n_until_look -= n;
@@ -196,7 +196,7 @@ static inline bool import_stops(TraceImport *import, size_t n) {
         return import->was_stopped;
 }
 
-/* 0, or an errno; damage of the file is counted. */
+/* Returns 0 or an errno. Damage to the file is only counted. */
 static int import_read(TraceImport *import, int fd) {
         _cleanup_(trace_reader_deinit) TraceReader reader;
         const uint8_t *packet;
@@ -206,7 +206,7 @@ static int import_read(TraceImport *import, int fd) {
         trace_reader_init(&reader, fd);
         while (!import->ran_out && (r = trace_reader_next(&reader, &packet, &n)) == 0) {
                 import_packet(import, packet, n);
-                /* A packet counts by its size, as a large one has many events. */
+                /* A packet counts by its size, because a large one has many events. */
                 if (import_stops(import, 1 + n / 16))
                         return -ECANCELED;
         }
@@ -263,7 +263,7 @@ static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *ent
         }
 }
 
-/* The CPU of a lane; TRACE_NONE: the lane is not a CPU's. */
+/* Returns the CPU of a lane, or TRACE_NONE if it is not the lane of a CPU. */
 static uint32_t *lanes_cpus(const TraceImport *import) {
         uint32_t *cpus = reallocarray(NULL, import->queue.n_lanes + 1, sizeof(*cpus));
 
@@ -322,7 +322,7 @@ static void import_finish(TraceImport *import) {
         import->store->budget.is_over |= import->ran_out;
 }
 
-/* Names come before what refers to them. */
+/* Names come before the packets that refer to them. */
 static unsigned interned_kinds(unsigned parts) {
         unsigned kinds = 0;
 

@@ -25,7 +25,7 @@ void trace_map_clear(TraceMap *map) {
         map->n = 0;
 }
 
-/* Every bit of the key and of the secret reaches every bit of the place. */
+/* Each bit of the key and of the secret affects each bit of the place. */
 static size_t map_place(const TraceMap *map, uint64_t key) {
         uint64_t x = key ^ map->secret;
 
@@ -34,7 +34,7 @@ static size_t map_place(const TraceMap *map, uint64_t key) {
         return (size_t)(x ^ x >> 33) & (map->n_allocated - 1);
 }
 
-/* Where it is, or where it would be. */
+/* The place where the key is, or where it would be. */
 static struct TraceMapEntry *map_entry(const TraceMap *map, uint64_t key) {
         size_t i = map_place(map, key);
 
@@ -69,7 +69,7 @@ static int map_grow(TraceMap *map) {
 int trace_map_set(TraceMap *map, uint64_t key, uint64_t value) {
         struct TraceMapEntry *entry;
 
-        /* At most two thirds are used. */
+        /* At most two thirds of the places are used. */
         if (map->n * 3 >= map->n_allocated * 2 && map_grow(map) < 0)
                 return -ENOMEM;
         entry = map_entry(map, key);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Numbers that trace files use for names that people use. The event numbers are field numbers of
- * perfetto.protos.FtraceEvent; events that are not here are recorded with a description of their
- * own.
+ * Names that people use, for the numbers in trace files. The numbers of events are the field numbers of
+ * perfetto.protos.FtraceEvent. Events that are not listed here are recorded together with a description of their own.
  */
 
 #include "trace/trace-names.h"

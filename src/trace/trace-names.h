@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Names behind the numbers of trace files. NULL when unknown.
+ * The names behind the numbers in trace files. NULL if a number is unknown.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A kernel event, by its field number in perfetto.protos.FtraceEvent. */
+/* The name of a kernel event, by its field number in perfetto.protos.FtraceEvent. */
 const char *trace_event_name(uint32_t number);
 
-/* A builtin clock, as clock_gettime(2) calls it. */
+/* The name of a builtin clock, as clock_gettime(2) has it. */
 const char *trace_clock_name(uint32_t number);
 
 /* Counters of the machine, by their numbers in perfetto.protos.SysStats. */

@@ -4,8 +4,8 @@
 /*
  * Trace packet: the envelope of a packet
  *
- * The service appends its trusted fields behind what the producer wrote, so the whole envelope is read before the
- * payload is. Which fields are payloads, a reader of packets knows itself.
+ * The service appends its trusted fields to what the producer wrote, so the whole envelope is read before the payload.
+ * Readers of packets know for themselves which fields are payloads.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "wire/wire-reader.h"
 
-/* Something was lost before the packet, namely what a ring buffer overwrote. */
+/* A ring buffer overwrote something before this packet, so it is lost. */
 #define TRACE_LOSS_IS_ONLY_A_RINGS (1 | 64)
 
 typedef struct TracePacket {
@@ -24,11 +24,12 @@ typedef struct TracePacket {
         uint32_t sequence_id;
         int32_t uid, pid;
         bool has_timestamp, is_cleared, needs_state;
-        WireField interned, defaults; /* of type WIRE_BYTES if they are there */
+        WireField interned, defaults; /* of type WIRE_BYTES if they are present */
 } TracePacket;
 
-/* False: the field does not belong to the envelope. */
+/* Returns false if the field does not belong to the envelope. */
 bool trace_packet_take(TracePacket *packet, const WireField *field);
 
-/* Scalar fields by number into an array; others are ignored. Returns a set of bits for those that are there. */
+/* Reads scalar fields into an array, by number, and ignores other fields. Returns a set of bits for those that are
+ * present. */
 uint64_t trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret);

@@ -104,7 +104,7 @@ static uint32_t pool_insert(TracePool *pool, const void *data, size_t n, uint64_
         return (uint32_t)pool->n_texts++;
 }
 
-/* What is no text becomes one: bytes that are no characters, and NUL, are replaced. */
+/* Replaces whatever is not text: bytes that form no character, and NUL. */
 static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n) {
         char *copy = malloc(n + 1);
         uint32_t number;

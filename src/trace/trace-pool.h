@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Trace pool: each text once, by number
+ * Trace pool: stores each text once, and gives it a number
  *
- * Texts are what a file has, made valid UTF-8 and cut to TRACE_POOL_TEXT_MAX; number 0 is "no text". They stay where
- * they are as long as the pool does, and end in NUL.
+ * The texts come from a file. The pool makes them valid UTF-8 and cuts them to TRACE_POOL_TEXT_MAX. Number 0 is "no
+ * text". A text keeps its address for as long as the pool exists, and ends in NUL.
  */
 
 #include <stddef.h>
@@ -20,21 +20,21 @@
 typedef struct TracePool {
         struct TracePoolText *texts; /* by number */
         size_t n_texts, n_allocated;
-        TraceMap numbers; /* hash → number of the first text with it */
+        TraceMap numbers; /* hash → number of the first text with that hash */
         struct TracePoolBlock *blocks;
         size_t n_bytes;
-        uint64_t n_refused; /* past TRACE_POOL_BYTES_MAX; their number is 0 */
+        uint64_t n_refused; /* texts past TRACE_POOL_BYTES_MAX, whose number is 0 */
 } TracePool;
 
 int trace_pool_init(TracePool *pool);
 void trace_pool_deinit(TracePool *pool);
 
-/* The text's number; 0 if there is no room. */
+/* Returns the text's number, or 0 if there is no room. */
 uint32_t trace_pool_add(TracePool *pool, const void *data, size_t n);
 uint32_t trace_pool_add_text(TracePool *pool, const char *text);
 uint32_t trace_pool_add_format(TracePool *pool, const char *format, ...) _printf_(2, 3);
 
-/* 0: no such text. */
+/* Returns 0 if there is no such text. */
 uint32_t trace_pool_find(const TracePool *pool, const void *data, size_t n);
 
 /* NULL for 0. */

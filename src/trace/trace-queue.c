@@ -29,7 +29,7 @@ typedef struct TraceLane {
 typedef struct TraceHead {
         uint64_t at_ns; /* of the next event */
         const TraceEntry *next, *end;
-        Block *block; /* theirs; NULL: none is left */
+        Block *block; /* the block of the events; NULL: no events are left */
         size_t lane;
 } TraceHead;
 
@@ -117,7 +117,7 @@ int trace_queue_add(TraceQueue *queue, size_t number, const TraceEntry *entry) {
 }
 
 /*
- * Sorting: a bottom-up merge sort, which starts with the runs that are already sorted in the file
+ * Sorting: a bottom-up merge sort, which starts with the runs that are already in order in the file
  */
 
 typedef struct Run {
@@ -153,7 +153,7 @@ static int find_runs(const TraceEntry *entries, size_t n, Run **ret, size_t *ret
         return 0;
 }
 
-/* Merges neighbours until one is left; the result is in *entries. */
+/* Merges neighbours until one run is left. The result is in *entries. */
 static void merge_runs(TraceEntry **entries, TraceEntry **other, Run *runs, size_t n_runs) {
         while (n_runs > 1) {
                 size_t n = 0;
@@ -192,7 +192,7 @@ static int entries_sort(TraceEntry *entries, size_t n) {
         return 0;
 }
 
-/* All events of a lane in one block. */
+/* Collects all events of a lane in one block. */
 static int lane_flatten(TraceLane *lane) {
         Block *whole = block_new(lane->n);
 
@@ -221,8 +221,8 @@ static int lane_sort(TraceLane *lane) {
 }
 
 /*
- * Taking: a tournament of the lanes by the time of their next event. Which one wins cannot be foretold, so no branch of
- * the program depends on it.
+ * Taking: the lanes play a tournament by the time of their next event. No branch of the program depends on which lane
+ * wins, because a processor could not predict it.
  */
 
 static void head_take_block(TraceHead *head, Block *block) {
@@ -232,8 +232,8 @@ static void head_take_block(TraceHead *head, Block *block) {
         head->at_ns = block ? head->next->at_ns : UINT64_MAX;
 }
 
-/* Replays the matches from a head up to the root. Events of the same time go by rank: heads are in order of rank, so
- * the left of two neighbours wins. */
+/* Replays the matches from a head up to the root. Events with the same time go by rank: the heads are in order of
+ * rank, so the left of two neighbours wins. */
 static inline void replay(TraceQueue *queue, uint32_t head) {
         const TraceHead *heads = queue->heads;
         uint32_t *winners = queue->winners, winner = head;
@@ -256,7 +256,7 @@ static int compare_ranks(const void *x, const void *y) {
         return (*a)->rank < (*b)->rank ? -1 : (*a)->rank > (*b)->rank;
 }
 
-/* Numbers of the lanes that have an event, by rank. */
+/* The numbers of the lanes that have an event, by rank. */
 static size_t lanes_by_rank(TraceQueue *queue, TraceLane **lanes) {
         size_t n = 0;
 
@@ -309,7 +309,7 @@ int trace_queue_sort(TraceQueue *queue) {
         return lanes ? heads_fill(queue, lanes) : -ENOMEM;
 }
 
-/* What is behind the event that was given; its block goes with the last one in it. */
+/* Moves on to the event after the one that was given. A block is freed after its last event. */
 static inline void head_advance(TraceHead *head) {
         Block *block = head->block;
 
@@ -321,7 +321,7 @@ static inline void head_advance(TraceHead *head) {
         free(block);
 }
 
-/* The end of time is a time, too. */
+/* Even the largest time may be the time of an event. */
 static uint32_t find_latest(const TraceQueue *queue) {
         for (size_t i = 0; i < queue->n_heads; i++)
                 if (queue->heads[i].block)

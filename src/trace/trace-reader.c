@@ -26,7 +26,7 @@ static size_t trace_reader_n_ahead(const TraceReader *reader) {
         return reader->buffer.n - reader->at;
 }
 
-/* Moves what was not used yet to the front. */
+/* Moves the bytes that have not been used yet to the front. */
 static void trace_reader_shift(TraceReader *reader) {
         size_t n_ahead = trace_reader_n_ahead(reader);
 
@@ -39,7 +39,7 @@ static void trace_reader_shift(TraceReader *reader) {
         reader->at = 0;
 }
 
-/* Reads more. 0, TRACE_READER_E_END when there is no more, or an errno. */
+/* Reads more. Returns 0, an errno, or TRACE_READER_E_END at the end of the file. */
 static int trace_reader_fill(TraceReader *reader) {
         Bytes *buffer = &reader->buffer;
         ssize_t n;
@@ -60,7 +60,7 @@ static int trace_reader_fill(TraceReader *reader) {
         return 0;
 }
 
-/* Tries to have `n` bytes ahead; at the end of the file there are fewer. */
+/* Tries to have `n` bytes ahead. At the end of the file there may be fewer. */
 static int trace_reader_want(TraceReader *reader, size_t n) {
         while (trace_reader_n_ahead(reader) < n) {
                 int r = trace_reader_fill(reader);
@@ -73,7 +73,7 @@ static int trace_reader_want(TraceReader *reader, size_t n) {
         return 0;
 }
 
-/* The frame at hand: how long its header and its packet are. */
+/* The frame ahead: the lengths of its header and of its packet. */
 static int trace_reader_frame(TraceReader *reader, size_t *ret_n_header, size_t *ret_n_packet) {
         const uint8_t *start;
         WireReader wire;
@@ -102,7 +102,7 @@ static int trace_reader_frame(TraceReader *reader, size_t *ret_n_header, size_t 
         return 0;
 }
 
-/* A packet of less than 128 bytes that has been read already: most are. */
+/* A packet of less than 128 bytes that has already been read, as most have. */
 static inline bool
 trace_reader_next_small(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
         const uint8_t *start = reader->buffer.data + reader->at;
@@ -139,7 +139,7 @@ static int trace_reader_next_raw(TraceReader *reader, const uint8_t **ret, size_
         return 0;
 }
 
-/* The trouble is the whole compressed packet, which is still in the buffer. */
+/* The fault is in the whole compressed packet, which is still in the buffer. */
 static int trace_reader_refuse_packed(TraceReader *reader) {
         reader->at -= reader->n_frame;
         bytes_clear(&reader->unpacked);

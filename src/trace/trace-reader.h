@@ -4,11 +4,11 @@
 /*
  * Trace reader: a trace file, one packet at a time
  *
- * A trace file is a sequence of perfetto.protos.Trace.packet fields: the byte 0x0a, a varint
- * length, and that number of bytes. The reader takes them from any descriptor (file, pipe) with read(2),
- * in order, so a file that is cut short under it is an outcome and not a signal. Its memory grows
- * with the largest packet that is really there, not with what a length claims. Packets that were
- * compressed together come one by one, as if they had never been.
+ * A trace file is a sequence of perfetto.protos.Trace.packet fields: the byte 0x0a, a length as a varint, and that
+ * number of bytes. The reader takes them in order from any descriptor (file, pipe) with read(2), so it notices by an
+ * outcome, and not by a signal, that somebody cuts the file short meanwhile. Its memory grows with the largest packet
+ * that is really there, not with what a length claims. Packets that were compressed together come one by one, as if
+ * they had never been compressed.
  */
 
 #include <stddef.h>
@@ -23,10 +23,10 @@
 typedef struct TraceReader {
         int fd; /* not owned */
         Bytes buffer;
-        size_t at;       /* of the next packet, in the buffer */
-        uint64_t offset; /* of buffer.data[0], in the file */
-        size_t n_frame;  /* of the packet that was taken from the buffer last */
-        Bytes unpacked;  /* what was in it, if it was compressed */
+        size_t at;       /* where the next packet begins in the buffer */
+        uint64_t offset; /* where buffer.data[0] is in the file */
+        size_t n_frame;  /* the frame of the packet that was taken last */
+        Bytes unpacked;  /* the packets in it, if it was compressed */
         size_t unpacked_at;
 } TraceReader;
 
@@ -43,8 +43,9 @@ static inline void trace_reader_init(TraceReader *reader, int fd) {
 
 void trace_reader_deinit(TraceReader *reader);
 
-/* The next packet's bytes, valid until the next call. 0, an outcome, or an errno. */
+/* Sets *ret to the next packet's bytes, which are valid until the next call. Returns 0, an outcome, or an errno. */
 int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n);
 
-/* Where in the file the next packet begins, or the trouble; of compressed ones, where all of them end. */
+/* Where the next packet, or the fault, begins in the file. For packets that were compressed together it is where all
+ * of them end. */
 uint64_t trace_reader_offset(const TraceReader *reader);

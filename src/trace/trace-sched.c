@@ -58,7 +58,7 @@ void trace_sched_set_kernel(TraceSched *sched, const char *release) {
         memset(sched->end_states, STATE_UNKNOWN, N_END_STATES);
 }
 
-/* The letters of /proc/PID/stat, one for each bit; of nothing: "". */
+/* The letters of /proc/PID/stat, one for each bit; "" if no bit is set. */
 static size_t state_text(const TraceSched *sched, uint16_t bits, char *text) {
         const StateLetter *all = sched->is_old_kernel ? old_letters : letters;
         size_t n_all = sched->is_old_kernel ? ARRAY_SIZE(old_letters) : ARRAY_SIZE(letters), n = 0;
@@ -138,7 +138,7 @@ static void rows_note(ThreadRows *rows, uint32_t row, uint8_t state) {
         rows->last = row;
 }
 
-/* The columns that every row has; the others are mostly empty. */
+/* The columns that every row has. The others are mostly empty. */
 #define STATE_ALWAYS \
         (1u << STATE_TS | 1u << STATE_DUR | 1u << STATE_CPU | 1u << STATE_UTID | 1u << STATE_STATE)
 
@@ -199,7 +199,7 @@ static void states_switch(TraceSched *sched,
                           uint32_t next) {
         ThreadRows *rows = sched_rows(sched, prev);
 
-        /* If it did not run, something is missing, and when its last state ended is not known. */
+        /* If it was not running, events are missing, and nobody knows when its last state ended. */
         if (rows && (rows->last == TRACE_NONE || row_is(sched, rows->last, TRACE_STATE_RUNNING)))
                 state_close(sched, prev, at_ns);
         state_open(sched, at_ns, prev, state, UINT16_MAX);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Trace sched: who ran where, and what each thread did meanwhile
+ * Trace sched: who ran where, and what each thread did in between
  *
- * Made of switches and wakings in the order of their times. Compact switches do not say who ran before: the first one
- * of each CPU only tells who runs, and wakings before it have no waker and are left out. A switch that contradicts
- * what was known is counted, and what it contradicts stays open.
+ * This is made from switches and wakings in order of time. Compact switches do not say who ran before. So the first one
+ * of each CPU only tells who runs now, and wakings before it have no waker and are left out. A switch that contradicts
+ * what was known is counted, and the slice that it contradicts stays open.
  */
 
 #include "trace/trace-bundle.h"
@@ -16,7 +16,7 @@
 typedef struct TraceSwitch {
         uint64_t at_ns;
         uint32_t cpu;
-        int32_t prev_tid; /* of one that is not compact */
+        int32_t prev_tid; /* set if the switch is not compact */
         uint32_t prev_comm;
         bool is_compact;
         int32_t next_tid;
@@ -29,7 +29,7 @@ typedef struct TraceWaking {
         uint64_t at_ns;
         uint32_t cpu;
         int32_t tid;
-        int32_t waker_tid; /* of one that is not compact */
+        int32_t waker_tid; /* set if the waking is not compact */
         bool is_compact;
         uint8_t flags;
 } TraceWaking;
@@ -38,12 +38,12 @@ typedef struct TraceSched {
         TraceStore *store;
         TraceThreads *threads;
         bool wants_sched, wants_states;
-        uint8_t *end_states; /* of the kernel → number of a state, or 0xff: not known yet */
+        uint8_t *end_states; /* the kernel's state → our number, or 0xff if not known yet */
         bool is_old_kernel;  /* before 4.14, or not known */
         struct {
                 uint32_t utid; /* TRACE_NONE: nothing is known */
                 int32_t tid;
-                uint32_t row; /* of its slice that is open, or TRACE_NONE */
+                uint32_t row; /* the row of its open slice, or TRACE_NONE */
         } cpus[TRACE_CPUS_MAX];
         struct ThreadRows *rows; /* by utid */
         size_t n_rows_allocated;
@@ -53,12 +53,12 @@ typedef struct TraceSched {
 int trace_sched_init(TraceSched *sched, TraceStore *store, TraceThreads *threads);
 void trace_sched_deinit(TraceSched *sched);
 
-/* Before the first event: "5.10.0-…"; 0: not known. */
+/* Call it before the first event, with a release such as "5.10.0-…", or NULL if that is not known. */
 void trace_sched_set_kernel(TraceSched *sched, const char *release);
 
 void trace_sched_switch(TraceSched *sched, const TraceSwitch *event);
 void trace_sched_waking(TraceSched *sched, const TraceWaking *event);
-/* A task that was just made by another. */
+/* A task that another task has just made. */
 void trace_sched_new_task(TraceSched *sched, uint64_t at_ns, uint32_t utid, uint32_t waker_utid);
 /* `function` is 0 if it is not known. */
 void trace_sched_blocked_reason(TraceSched *sched, uint32_t utid, bool io_wait, uint32_t function);

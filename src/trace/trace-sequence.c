@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* InternedData: fields whose entries are an iid and a text. */
+/* InternedData: the fields whose entries are an iid and a text. */
 static const uint32_t interned_fields[] = {
         [TRACE_INTERNED_CATEGORY] = 1,       [TRACE_INTERNED_EVENT_NAME] = 2,
         [TRACE_INTERNED_ARG_NAME] = 3,       [TRACE_INTERNED_ARG_STRING] = 29,
@@ -94,7 +94,7 @@ static void take_track_event_defaults(TraceSequence *sequence, const WireField *
                 }
 }
 
-/* perfetto.protos.StackSample.Unit, as trace processors call them */
+/* The names that trace processors give to perfetto.protos.StackSample.Unit. */
 static const char *unit_name(uint64_t unit) {
         static const char *const names[] = {
                 "",
@@ -195,7 +195,7 @@ static int interned_take(TraceSequences *sequences, TraceMap *map, const WireFie
         return r;
 }
 
-/* _TRACE_INTERNED_TEXTS_N: the field is no interned text. */
+/* Returns _TRACE_INTERNED_TEXTS_N if the field is not an interned text. */
 static size_t interned_kind(const WireField *field) {
         size_t kind = 0;
 
@@ -252,7 +252,7 @@ double trace_sequence_add_up(TraceSequence *sequence, uint64_t track_uuid, doubl
                 memcpy(&sum, &bits, sizeof(sum));
         sum += difference;
         memcpy(&bits, &sum, sizeof(bits));
-        /* That one bit pattern is not a number. */
+        /* The one bit pattern that is not a number. */
         if (bits != TRACE_MAP_NONE)
                 trace_map_set(&sequence->counters, track_uuid, bits);
         return sum;

@@ -4,16 +4,16 @@
 /*
  * Trace sequence: what the packets of one writer refer to
  *
- * Names that it has told once (interned data) and defaults are forgotten when the writer says that it starts over.
- * Between a loss and that, packets that need them are left out. The names may be kept meanwhile, as they remain true:
- * that is for the caller to say. The caller keeps the texts, too, and gives them numbers.
+ * A writer tells names once (interned data), and sets defaults. Both are forgotten when it says that it starts over.
+ * After a loss, packets that need them are left out until then. The caller may decide to keep the names meanwhile, as
+ * they stay true. The caller also keeps the texts and numbers them.
  */
 
 #include "trace/trace-map.h"
 #include "trace/trace-packet.h"
 
 #define TRACE_SEQUENCES_MAX 100000
-#define TRACE_INTERNED_MAX  (1u << 21) /* entries remembered at a time, of all sequences of a file */
+#define TRACE_INTERNED_MAX  (1u << 21) /* entries that all sequences of a file may remember */
 
 typedef enum TraceInterned {
         TRACE_INTERNED_CATEGORY,
@@ -24,7 +24,7 @@ typedef enum TraceInterned {
         TRACE_INTERNED_FUNCTION_NAME,
         TRACE_INTERNED_MAPPING_PATH,
         _TRACE_INTERNED_TEXTS_N,
-        /* What is told of call stacks (trace-stacks.h): rows of tables, but for build ids. */
+        /* What is known about call stacks (trace-stacks.h). All are rows of tables except for build ids. */
         TRACE_INTERNED_BUILD_ID = _TRACE_INTERNED_TEXTS_N,
         TRACE_INTERNED_MAPPING,
         TRACE_INTERNED_FRAME,
@@ -34,17 +34,17 @@ typedef enum TraceInterned {
 
 typedef struct TraceSequence {
         uint32_t id;
-        int32_t uid, pid; /* of who wrote the latest packet */
-        size_t number;    /* of the sequence, in the order in which they come */
+        int32_t uid, pid; /* who wrote the latest packet */
+        size_t number;    /* sequences are numbered in the order in which they come */
         size_t lane;
-        bool is_valid; /* all that packets may refer to is there */
+        bool is_valid; /* all that packets may refer to is present */
         uint32_t default_clock;
         uint64_t default_track;
         bool has_default_track;
-        /* Of StackSample: who took them, and what they weigh; numbers of texts. */
+        /* From StackSample: who took the samples, and what they weigh. Both are numbers of texts. */
         uint32_t stack_source, stack_counter, stack_unit;
         TraceMap interned[_TRACE_INTERNED_N]; /* iid → number of a text, or row */
-        TraceMap counters; /* uuid → bits of the value that differences add to */
+        TraceMap counters; /* uuid → bits of the value to which differences are added */
 } TraceSequence;
 
 typedef struct TraceSequences {
@@ -53,20 +53,21 @@ typedef struct TraceSequences {
         TraceSequence **all;
         size_t n, n_allocated;
         size_t n_interned;
-        unsigned kinds; /* bits of TraceInterned that are kept; others are not wanted */
-        /* A number for a text, whatever is in it. */
+        unsigned kinds; /* the bits of TraceInterned to keep; others are not wanted */
+        /* Returns a number for a text, whatever bytes it has. */
         uint32_t (*add_text)(void *texts, const void *data, size_t n);
         void *texts;
 } TraceSequences;
 
 void trace_sequences_deinit(TraceSequences *sequences);
 
-/* Makes it if it is new. NULL: no memory, or past TRACE_SEQUENCES_MAX. */
+/* Returns the sequence with this id, or makes it. Returns NULL if memory has run out or there are
+ * TRACE_SEQUENCES_MAX. */
 TraceSequence *trace_sequences_get(TraceSequences *sequences, uint32_t id);
 
 /* It starts over. */
 void trace_sequence_clear(TraceSequences *sequences, TraceSequence *sequence);
-/* What a packet says for those that follow. 0, -ENOMEM, or -E2BIG past TRACE_INTERNED_MAX. */
+/* Takes note of what a packet says about those that follow. Returns 0, -ENOMEM, or -E2BIG past TRACE_INTERNED_MAX. */
 int trace_sequence_take(TraceSequences *sequences,
                         TraceSequence *sequence,
                         const TracePacket *packet);
@@ -77,11 +78,11 @@ bool trace_sequence_find(const TraceSequence *sequence,
                          uint64_t iid,
                          uint32_t *ret);
 
-/* What a weight is: perfetto.protos.StackSample.CounterDescriptor. */
+/* What a weight means: perfetto.protos.StackSample.CounterDescriptor. */
 void trace_sequence_read_counter(TraceSequences *sequences,
                                  const WireField *descriptor,
                                  uint32_t *ret_name,
                                  uint32_t *ret_unit);
 
-/* The sum of the differences so far. */
+/* The sum of all differences so far. */
 double trace_sequence_add_up(TraceSequence *sequence, uint64_t track_uuid, double difference);

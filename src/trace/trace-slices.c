@@ -46,7 +46,7 @@ static int64_t *slice_dur(const TraceTable *table) {
         return table->columns[SLICE_DUR];
 }
 
-/* Slices above `i` on the stack are still open; they end when slice `i` does. */
+/* The slices above `i` on the stack are still open. They end when slice `i` does. */
 static void stack_truncate(TraceTable *table, SliceStack *stack, size_t i) {
         uint32_t row = stack->rows[i];
         int64_t end = slice_ts(table)[row] + slice_dur(table)[row];
@@ -56,8 +56,8 @@ static void stack_truncate(TraceTable *table, SliceStack *stack, size_t i) {
         stack->n = i;
 }
 
-/* Takes off what has ended by now. False: a slice of this duration cannot begin here, since it would end after one
- * that it begins in. */
+/* Takes the slices that have ended by now off the stack. Returns false if a slice of this duration cannot begin
+ * here, because it would outlast the one that it begins in. */
 static bool stack_close(TraceSlices *slices, SliceStack *stack, int64_t at_ns, int64_t new_dur) {
         TraceTable *table = slice_table(slices);
         bool has_open = false, has_ended = false;
@@ -81,7 +81,7 @@ static bool stack_close(TraceSlices *slices, SliceStack *stack, int64_t at_ns, i
                         has_open = false;
                         continue;
                 }
-                /* Instants at one time are inside of each other; whatever else meets does not overlap. */
+                /* Instants at the same time are nested. Other slices that merely touch do not overlap. */
                 if (end < at_ns || (end == at_ns && !(dur == 0 && new_dur == 0))) {
                         stack->n = i;
                         continue;
@@ -150,7 +150,7 @@ uint32_t trace_slices_begin(TraceSlices *slices,
         return row;
 }
 
-/* The place of the slice that an end belongs to; SIZE_MAX: no slice is open. */
+/* The place of the slice that an end belongs to, or SIZE_MAX if there is none. */
 static size_t
 stack_match(const TraceTable *table, const SliceStack *stack, uint32_t category, uint32_t name) {
         for (size_t i = stack->n; i-- > 0;) {
@@ -168,7 +168,7 @@ stack_match(const TraceTable *table, const SliceStack *stack, uint32_t category,
         return SIZE_MAX;
 }
 
-/* A slice has the arguments of its begin and those of its end. */
+/* A slice has the arguments of both its begin and its end. */
 static void slice_add_args(TraceSlices *slices, uint32_t row, uint32_t args) {
         TraceTable *table = slice_table(slices);
         uint32_t before = trace_table_get(table, SLICE_ARGS, row);

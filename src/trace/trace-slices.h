@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Trace slices: begins and ends of each track, in the order of their times, as nested slices
+ * Trace slices: turns begins and ends on each track, in order of time, into nested slices
  *
- * An end belongs to the innermost slice that is open and that it may mean: if it has a name or a category, one
- * with the same. Ends that belong to none are left out. Slices that are open inside of one that has ended end with
- * it.
+ * An end belongs to the innermost open slice that it can mean: if the end has a name or a category, the slice must have
+ * the same. Ends that belong to no slice are left out. When a slice ends, so do the open slices inside of it.
  */
 
 #include "trace/trace-args.h"
@@ -24,7 +23,7 @@ typedef struct TraceSlices {
 
 void trace_slices_deinit(TraceSlices *slices);
 
-/* `dur` is -1 for one that is open, 0 for an instant. The row, or TRACE_NONE. */
+/* `dur` is -1 if the slice is open, and 0 for an instant. Returns the row, or TRACE_NONE. */
 uint32_t trace_slices_begin(TraceSlices *slices,
                             uint32_t track,
                             int64_t at_ns,
@@ -33,7 +32,7 @@ uint32_t trace_slices_begin(TraceSlices *slices,
                             uint32_t name,
                             uint32_t args);
 
-/* Its row, or TRACE_NONE. */
+/* Returns the slice's row, or TRACE_NONE. */
 uint32_t trace_slices_end(TraceSlices *slices,
                           uint32_t track,
                           int64_t at_ns,

@@ -9,7 +9,7 @@
 #include "trace/trace-stack-text.h"
 #include "trace/trace-stacks.h"
 
-#define INLINED_MAX 32u /* functions of one frame */
+#define INLINED_MAX 32u /* the most functions that one frame can show */
 
 static uint32_t get(const TraceStore *store, TraceTableId id, unsigned column, uint32_t row) {
         return trace_table_get(&store->tables[id], column, row);
@@ -32,7 +32,7 @@ uint32_t trace_frame_file(const TraceStore *store, uint32_t frame) {
                        : 0;
 }
 
-/* How our heap library calls such a frame, with a "]" behind the name. */
+/* Our heap library names such a frame like this, with a "]" after the thread's name. */
 #define THREAD_BEGIN "[thread "
 
 static uint32_t outermost(const TraceStore *store, uint32_t callsite) {
@@ -46,7 +46,8 @@ static uint32_t outermost(const TraceStore *store, uint32_t callsite) {
         return at;
 }
 
-/* The name in the outermost frame, which is *ret_n bytes long; NULL: it is no such frame. */
+/* The thread's name in the outermost frame, which is *ret_n bytes long. Returns NULL if that frame does not name a
+ * thread. */
 static const char *thread_in(const TraceStore *store, uint32_t callsite, size_t *ret_n) {
         const size_t n_begin = strlen(THREAD_BEGIN);
         const char *text;
@@ -91,7 +92,7 @@ static const char *base_name_of(const TraceStore *store, uint32_t frame) {
         return trace_file_base_name(trace_pool_text(&store->pool, trace_frame_file(store, frame)));
 }
 
-/* The functions into which a frame's is inlined; sets are numbered by their first row. */
+/* The functions into which a frame's function is inlined. Sets are numbered by their first row. */
 static void put_inlined(FILE *stream, const TraceStore *store, uint32_t frame) {
         const uint32_t set = get(store, TRACE_TABLE_FRAME, FRAME_SYMBOL_SET, frame);
         const size_t n = store->tables[TRACE_TABLE_SYMBOL].n;
@@ -133,7 +134,7 @@ static bool is_kernel(const TraceStore *store, uint32_t callsite) {
         return file && streq(file, "kernel");
 }
 
-/* The next frame out that is shown. */
+/* The next frame outwards that is shown. */
 static uint32_t next_shown(const TraceStore *store, uint32_t callsite, bool one_of_kernel) {
         const size_t n = store->tables[TRACE_TABLE_CALLSITE].n;
         const bool skips = one_of_kernel && is_kernel(store, callsite);
@@ -146,7 +147,7 @@ static uint32_t next_shown(const TraceStore *store, uint32_t callsite, bool one_
         return callsite;
 }
 
-/* What a file has may be a circle. */
+/* In a file, the parents may form a circle. */
 static void put_stack(FILE *stream,
                       const TraceStore *store,
                       uint32_t callsite,

@@ -39,7 +39,7 @@ static uint32_t row_of(const TraceMap *map, uint64_t key) {
         return row == TRACE_MAP_NONE ? TRACE_NONE : (uint32_t)row;
 }
 
-/* A row with this key: one that there is, or a new one. TRACE_NONE: no room. */
+/* Finds the row with this key, or adds one. Returns TRACE_NONE if there is no room. */
 static uint32_t row_add(TraceMap *map, uint64_t key, TraceTable *table, bool *ret_is_new) {
         uint32_t row = row_of(map, key);
 
@@ -52,7 +52,7 @@ static uint32_t row_add(TraceMap *map, uint64_t key, TraceTable *table, bool *re
         return row;
 }
 
-/* A small number for a key: equal for equal ones. TRACE_NONE: no room. */
+/* A small number for a key, the same for equal keys. TRACE_NONE if there is no room. */
 static uint32_t number_of(TraceMap *map, uint32_t *n, uint64_t key) {
         uint32_t number = row_of(map, key);
 
@@ -96,7 +96,7 @@ static int take_build_id(TraceStacks *stacks, TraceSequence *sequence, const Wir
                              add_build_id(&stacks->store->pool, &id));
 }
 
-/* Components with a slash between them; one that is all of it stays as it is. */
+/* Joins the components with slashes. A single component that is the whole path stays as it is. */
 typedef struct Path {
         char text[PATH_BYTES_MAX];
         size_t n;
@@ -215,7 +215,7 @@ static int take_frame(TraceStacks *stacks, TraceSequence *sequence, const WireFi
         return trace_map_set(&sequence->interned[TRACE_INTERNED_FRAME], numbers[FRAME_IID], row);
 }
 
-/* One frame further in; TRACE_NONE: no room. */
+/* Goes one frame further in. Returns TRACE_NONE if there is no room. */
 static uint32_t callsite_add(TraceStacks *stacks, uint32_t parent, uint32_t frame) {
         TraceTable *table = table_of(stacks, TRACE_TABLE_CALLSITE);
         bool is_new;
@@ -306,7 +306,7 @@ static int take_all(TraceStacks *stacks,
         return r;
 }
 
-/* In a packet these may be in any order; what is told of comes before what refers to it. */
+/* A packet may have these in any order, but each must be read before what refers to it. */
 int trace_stacks_take_interned(TraceStacks *stacks,
                                TraceSequence *sequence,
                                const WireField *interned) {
@@ -331,7 +331,7 @@ uint32_t trace_stacks_callsite(const TraceSequence *sequence, uint64_t iid) {
 }
 
 /*
- * Names that were found later
+ * Names that were found after the recording
  */
 
 /* perfetto.protos.ModuleSymbols, AddressSymbols, Line */
@@ -339,7 +339,7 @@ enum { SYMBOLS_PATH = 1, SYMBOLS_BUILD_ID = 2, SYMBOLS_ADDRESS = 3 };
 enum { ADDRESS_ADDRESS = 1, ADDRESS_LINES = 2 };
 enum { LINE_FUNCTION = 1, LINE_FILE = 2, LINE_NUMBER = 3 };
 
-/* TRACE_NONE: there is no room. */
+/* Returns TRACE_NONE if there is no room. */
 static uint32_t add_line(TraceStacks *stacks, const WireField *line) {
         TraceTable *table = table_of(stacks, TRACE_TABLE_SYMBOL);
         const uint32_t row = trace_table_add(table);

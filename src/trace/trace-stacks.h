@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Trace stacks: call stacks of samples, each frame and each way to it once
+ * Trace stacks: the call stacks of samples, with each frame and each path to it stored once
  *
- * Writers tell files (mappings), places in them (frames) and stacks by numbers of their own, and begin again from time
- * to time. Here equal things are one row, whichever writer told of them and however often: a stack is the row of its
- * innermost frame, whose parents lead outwards. Names that were found after the recording (ModuleSymbols) belong to
- * the frames with the same file and address that were told of before.
+ * Writers number files (mappings), places in them (frames) and stacks as they like, and start over from time to time.
+ * Here, equal things are one row, whichever writer described them and however often. A stack is the row of its
+ * innermost frame, whose parents lead outwards. Names that were found after the recording (ModuleSymbols) belong to the
+ * frames described before them that have the same file and address.
  */
 
 #include "trace/trace-sequence.h"
@@ -22,16 +22,16 @@ typedef struct TraceStacks {
         uint32_t n_places, n_addresses;
         TraceMap frames;    /* both → row */
         TraceMap callsites; /* parent and frame → row */
-        uint64_t n_bad;     /* that refer to what was never told */
+        uint64_t n_bad;     /* references to what was never described */
 } TraceStacks;
 
 void trace_stacks_deinit(TraceStacks *stacks);
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int trace_stacks_take_interned(TraceStacks *stacks,
                                TraceSequence *sequence,
                                const WireField *interned);
-/* The row of a sequence's stack; TRACE_NONE: it was never told. */
+/* The row of a sequence's stack. TRACE_NONE if no packet has described the stack. */
 uint32_t trace_stacks_callsite(const TraceSequence *sequence, uint64_t iid);
-/* Names for frames: a ModuleSymbols message. */
+/* Reads names for frames: a ModuleSymbols message. */
 void trace_stacks_take_symbols(TraceStacks *stacks, const WireField *symbols);

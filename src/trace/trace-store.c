@@ -129,7 +129,7 @@ static const TraceTableDef defs[] = {
         [TRACE_TABLE_CLOCK] = DEF("clock_snapshot", clock_columns, false),
 };
 
-/* Those whose count says that something is missing or wrong; all others only inform. */
+/* The stats that say something is missing or wrong. All others only inform. */
 static const char *const loss_stats[] = {
         "ftrace_cpu_has_data_loss", "misplaced_end_event", "perf_cpu_lost_records", "perf_samples_skipped",
         "traced_buf_abi_violations", "traced_buf_patches_failed",
@@ -282,7 +282,7 @@ void trace_store_add_metadata_number(TraceStore *store, const char *name, int64_
                         trace_store_table(store, TRACE_TABLE_METADATA), METADATA_INT, row, number);
 }
 
-/* Column 1 of those that last is their duration. */
+/* In tables whose rows have a duration, it is column 1. */
 static void table_bounds(const TraceTable *table, int64_t *start, int64_t *end) {
         bool lasts = table->def->n_columns > 1 && streq(table->def->columns[1].name, "dur");
 

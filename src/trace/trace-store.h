@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Trace store: what a trace file tells, as tables
+ * Trace store: the contents of a trace file, as tables
  *
- * Names of tables and columns are those that people know from Perfetto's trace processor. Only the parts that are
- * asked for are filled; ids of threads, processes and tracks depend on which parts are, those of one import agree
- * with each other. A time is trace time in nanoseconds; a duration of -1 is one that the file does not end.
+ * Tables and columns have the names that people know from Perfetto's trace processor. Only the requested parts are
+ * filled. The ids of threads, processes and tracks depend on which parts those are, but agree with each other within
+ * one import. A time is trace time in nanoseconds. A duration of -1 means that the file does not say when it ends.
  */
 
 #include "trace/trace-pool.h"
 #include "trace/trace-table.h"
 
-/* What can be asked for. */
+/* The parts that one can ask for. */
 enum {
         TRACE_PART_THREADS =
-                1 << 0,             /* threads and processes, as all else that is read names them */
+                1 << 0, /* threads and processes, because every other part refers to them */
         TRACE_PART_EVENTS = 1 << 1, /* tracks, slices, counters, flows */
         TRACE_PART_ARGS = 1 << 2,   /* arguments of them */
         TRACE_PART_SCHED = 1 << 3,
@@ -157,17 +157,17 @@ enum {
         HEAP_CALLSITE,
         HEAP_COUNT,
         HEAP_SIZE,
-        HEAP_RECORDING, /* 0: the first of those that were made at the same time */
+        HEAP_RECORDING, /* 0: the first of the recordings that were made at the same time */
 };
 enum {
         HEAP_SITE_UPID,
         HEAP_SITE_HEAP,
         HEAP_SITE_CALLSITE,
         HEAP_SITE_INTERVAL,
-        HEAP_SITE_AT_EXIT, /* 1: the sums are of when the program ended */
+        HEAP_SITE_AT_EXIT, /* 1: the sums are those at the program's end */
         HEAP_SITE_RECORDING,
         HEAP_SITE_THREAD, /* a name */
-        HEAP_SITE_SUMS,   /* as many as trace-heap.h has */
+        HEAP_SITE_SUMS,   /* as many columns as trace-heap.h has sums */
 };
 enum { CALLSITE_DEPTH, CALLSITE_PARENT, CALLSITE_FRAME };
 enum { FRAME_NAME, FRAME_MAPPING_ID, FRAME_REL_PC, FRAME_SYMBOL_SET };
@@ -188,7 +188,7 @@ enum { CLOCK_TS, CLOCK_ID, CLOCK_NAME, CLOCK_VALUE, CLOCK_SNAPSHOT };
 
 #define TRACE_STATES_MAX 255
 
-/* Numbers of states that code asks for; others are added as they come. */
+/* The numbers of the states that code asks for. Others are added as they come. */
 enum { TRACE_STATE_NONE, TRACE_STATE_RUNNING, TRACE_STATE_RUNNABLE, TRACE_STATE_PREEMPTED };
 
 typedef struct TraceStore {
@@ -198,7 +198,8 @@ typedef struct TraceStore {
         uint32_t states[TRACE_STATES_MAX + 1]; /* number → name */
         unsigned n_states;
         unsigned parts; /* that are filled */
-        /* When the first and the last event of the kernel were that are no rows, as nobody wanted them. */
+        /* The times of the first and the last event of the kernel, even of those that are no rows because nobody
+         * wanted them. */
         int64_t kernel_start, kernel_end;
 } TraceStore;
 
@@ -212,10 +213,10 @@ static inline TraceTable *trace_store_table(TraceStore *store, TraceTableId id) 
         return &store->tables[id];
 }
 
-/* The number of a state's name; TRACE_STATE_NONE past TRACE_STATES_MAX of them. */
+/* The number of a state's name, or TRACE_STATE_NONE past TRACE_STATES_MAX names. */
 uint8_t trace_store_state(TraceStore *store, uint32_t name);
 
-/* Counts one more; `idx` is -1 for what there is once. The name is constant. */
+/* Adds one to a count. `idx` is -1 for a count that exists only once. The name is a constant. */
 void trace_store_count(TraceStore *store, const char *name, int32_t idx, uint64_t n);
 /* Sets it. */
 void trace_store_set_stat(TraceStore *store, const char *name, int32_t idx, uint64_t value);
@@ -223,5 +224,5 @@ void trace_store_set_stat(TraceStore *store, const char *name, int32_t idx, uint
 void trace_store_add_metadata(TraceStore *store, const char *name, uint32_t text);
 void trace_store_add_metadata_number(TraceStore *store, const char *name, int64_t number);
 
-/* From the first to the last time of all events in the tables; false: the tables are empty. */
+/* The first and the last time of all events in the tables. Returns false if the tables are empty. */
 bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end);

@@ -71,7 +71,7 @@ static bool budget_take(TraceBudget *budget, size_t n_bytes) {
         return true;
 }
 
-/* Only rows that are there have been filled, so memory that is merely allocated is not touched. */
+/* Only rows that exist have been written, so memory that is merely allocated is not touched. */
 static bool column_make(TraceTable *table, unsigned column) {
         TraceType type = table->def->columns[column].type;
 

@@ -4,8 +4,8 @@
 /*
  * Trace table: rows in columns of fixed width
  *
- * A row's index is its id. A column uses no memory until a row has a value in it; the column's type says how an empty
- * cell reads. A table is full when all tables of the store together have used up its budget.
+ * The index of a row is its id. A column uses no memory until some row has a value in it. The column's type says how an
+ * empty cell reads. A table is full when all tables of the store together have used up their budget.
  */
 
 #include <stdbool.h>
@@ -21,13 +21,13 @@
 typedef enum TraceType {
         TRACE_TYPE_I64,    /* nothing: TRACE_NO_TIME */
         TRACE_TYPE_DOUBLE, /* always something */
-        TRACE_TYPE_ID,     /* 32 bits; nothing: TRACE_NONE */
+        TRACE_TYPE_ID,     /* 32 bits; empty: TRACE_NONE */
         TRACE_TYPE_I32,    /* nothing: INT32_MIN */
-        TRACE_TYPE_NAME,   /* number in the pool; nothing: 0 */
+        TRACE_TYPE_NAME,   /* number in the pool; empty: 0 */
         TRACE_TYPE_U16,    /* nothing: UINT16_MAX */
         TRACE_TYPE_I16,    /* nothing: INT16_MIN */
         TRACE_TYPE_U8,     /* nothing: UINT8_MAX */
-        TRACE_TYPE_STATE,  /* 8 bits, number of a state of the store; nothing: 0 */
+        TRACE_TYPE_STATE,  /* 8 bits, number of a state of the store; empty: 0 */
 } TraceType;
 
 typedef struct TraceColumnDef {
@@ -42,7 +42,7 @@ typedef struct TraceTableDef {
         bool is_sorted; /* by its first column, a time */
 } TraceTableDef;
 
-/* Bytes that tables may take, together. */
+/* How many bytes the tables may take together. */
 typedef struct TraceBudget {
         uint64_t n_bytes, n_bytes_max;
         bool is_over;
@@ -53,31 +53,32 @@ typedef struct TraceTable {
         TraceBudget *budget;
         void **columns;
         size_t n, n_allocated;
-        size_t row_bytes; /* of the columns that there are */
+        size_t row_bytes; /* the bytes per row in all columns that exist */
 } TraceTable;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int trace_table_init(TraceTable *table, const TraceTableDef *def, TraceBudget *budget);
 void trace_table_deinit(TraceTable *table);
 
 size_t trace_type_width(TraceType type);
 
-/* A row of nothing; TRACE_NONE when there is no room. */
+/* Adds a row whose cells are empty. Returns TRACE_NONE if there is no room. */
 uint32_t trace_table_add(TraceTable *table);
 
-/* Makes the columns of these bits, for trace_table_add_raw(). */
+/* Makes the columns of these bits exist, for trace_table_add_raw(). */
 bool trace_table_make(TraceTable *table, uint32_t columns);
-/* A row whose columns, as far as they are made, hold anything: the caller sets each. */
+/* Adds a row. Its cells in existing columns hold arbitrary values, and the caller sets each of them. */
 uint32_t trace_table_add_raw(TraceTable *table);
 
-/* What is set where there is no memory is lost, and the budget says so. */
+/* A value that finds no memory is lost, and the budget takes note of that. */
 void trace_table_set_i64(TraceTable *table, unsigned column, uint32_t row, int64_t value);
 void trace_table_set_double(TraceTable *table, unsigned column, uint32_t row, double value);
 void trace_table_set(TraceTable *table, unsigned column, uint32_t row, uint32_t value);
 
 int64_t trace_table_i64(const TraceTable *table, unsigned column, uint32_t row);
 double trace_table_double(const TraceTable *table, unsigned column, uint32_t row);
-/* The value of a cell of any type of up to 32 bits. Empty cells are TRACE_NONE, or 0 in columns of names and states. */
+/* The value of a cell of any type of up to 32 bits. Empty cells read as TRACE_NONE, or 0 in columns of names and
+ * states. */
 uint32_t trace_table_get(const TraceTable *table, unsigned column, uint32_t row);
 /* The value of a cell of any type but double. Returns false if the cell is empty. */
 bool trace_table_number(const TraceTable *table, unsigned column, uint32_t row, int64_t *ret);

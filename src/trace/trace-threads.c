@@ -5,7 +5,7 @@
 #include <errno.h>
 
 typedef struct ThreadInfo {
-        uint32_t next; /* thread of the same process */
+        uint32_t next; /* the next thread of the same process */
         uint32_t name; /* of this rank */
         uint8_t rank;
         bool is_dead;
@@ -16,7 +16,7 @@ typedef struct ProcessInfo {
         uint8_t rank;
 } ProcessInfo;
 
-/* x is a thread; y is one of the same process, or the process whose parent that is. */
+/* x is a thread, and y is a thread of the same process, or else the process whose parent that is. */
 typedef struct PendingPair {
         uint32_t x, y;
         bool is_parent;
@@ -35,7 +35,7 @@ static void threads_forget_recent(TraceThreads *threads, int32_t tid) {
         threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = TRACE_NONE;
 }
 
-/* The number means this thread from now on, or none. */
+/* From now on the number means this thread, or none. */
 static void threads_point(TraceThreads *threads, int32_t tid, uint32_t utid) {
         if (trace_map_set(&threads->tids, (uint32_t)tid, utid))
                 threads->store->budget.is_over = true;
@@ -44,8 +44,8 @@ static void threads_point(TraceThreads *threads, int32_t tid, uint32_t utid) {
 }
 
 /*
- * Stable ids: the number in the last ten digits, and before them how many changes there were, and a number of three
- * digits for those that no change tells apart
+ * Stable ids: the last ten digits are the thread's number. Before them come a number of three digits for threads that
+ * no change tells apart, and before that how many changes there were.
  */
 
 #define STABLE_NUMBER  INT64_C(10000000000)
@@ -65,7 +65,7 @@ static void note_change(TraceThreads *threads, int32_t number) {
                 threads->store->budget.is_over = true;
 }
 
-/* `before` is the row with the same number before this one, or TRACE_NONE. Nothing: the three digits were used up. */
+/* `before` is the last row with the same number, or TRACE_NONE. Leaves the id empty if the three digits are used up. */
 static void set_stable_id(const TraceThreads *threads,
                           TraceTable *table,
                           unsigned column,
@@ -154,7 +154,7 @@ static void thread_set_process(TraceThreads *threads, uint32_t utid, uint32_t up
         process->first = utid;
 }
 
-/* Those that waited to hear of this thread's process. What they tell may be what others wait for. */
+/* Settles what was waiting until this thread's process is known. Each answer may be what others wait for. */
 static void threads_settle(TraceThreads *threads) {
         TraceTable *table = thread_table(threads);
         bool again = threads->n_pending > 0;
@@ -194,7 +194,7 @@ static void threads_settle(TraceThreads *threads) {
         threads->n_pending = n;
 }
 
-/* There are few of them at a time; past this many of a strange file, the rest is not known. */
+/* There are few of them at a time. A strange file may have more, and whatever exceeds this limit stays unknown. */
 #define PENDING_MAX 1024
 
 static void threads_wait(TraceThreads *threads, PendingPair pair) {
@@ -257,7 +257,7 @@ static uint32_t process_find(const TraceThreads *threads, int32_t pid) {
         return upid == TRACE_MAP_NONE ? TRACE_NONE : (uint32_t)upid;
 }
 
-/* The thread with this number, if it is of this process or of one that is not known. */
+/* The thread with this number, if it belongs to this process or to one that is not known. */
 static uint32_t thread_of(TraceThreads *threads, int32_t tid, uint32_t upid) {
         uint32_t utid = trace_threads_find(threads, tid), known;
 
@@ -294,7 +294,7 @@ uint32_t trace_threads_of(TraceThreads *threads, int32_t tid, int32_t pid) {
         return upid == TRACE_NONE ? TRACE_NONE : thread_of(threads, tid, upid);
 }
 
-/* No thread of the process lives. */
+/* No thread of the process is alive. */
 static void process_bury(TraceThreads *threads, uint32_t upid) {
         uint32_t utid = threads->processes[upid].first;
 
@@ -348,7 +348,7 @@ void trace_threads_end(TraceThreads *threads, int32_t tid, int64_t at_ns) {
 void trace_threads_name(TraceThreads *threads, uint32_t utid, uint32_t name, uint8_t rank) {
         ThreadInfo *thread = &threads->threads[utid];
 
-        /* Each switch says what the thread is called. */
+        /* Each switch says the thread's name. */
         if (name == 0 || rank < thread->rank || (rank == thread->rank && name == thread->name))
                 return;
         thread->rank = rank;

@@ -76,7 +76,7 @@ static void legacy_take(TraceTrackEvent *event, const WireField *field) {
                 event->is_async = legacy_phases[field->value].is_async;
                 event->is_legacy = true;
                 break;
-        case LEGACY_DURATION_US: /* negative: Chromium's for "not known" */
+        case LEGACY_DURATION_US: /* negative means "not known" in Chromium */
                 if (field->value <= INT64_MAX / 1000)
                         event->duration_ns = (int64_t)field->value * 1000;
                 break;
@@ -120,7 +120,7 @@ static void add_category(TraceTrackEvent *event, TraceEventText category) {
                 event->categories[event->n_categories++] = category;
 }
 
-/* Numbers one by one, or several in one field. */
+/* Takes numbers one by one, or several of them in one field. */
 static void take_category_iids(TraceTrackEvent *event, const WireField *field) {
         WireReader reader;
         uint64_t iid;

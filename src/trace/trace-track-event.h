@@ -4,8 +4,8 @@
 /*
  * Trace track event: what one TrackEvent says, before any of its numbers is looked up
  *
- * Chromium writes many of them with a phase of its older format in place of a type (TrackEvent.LegacyEvent): slices
- * that have their duration with them, and asynchronous ones, which belong together by an id and have no other track.
+ * In many events, Chromium writes a phase of its older format instead of a type (TrackEvent.LegacyEvent). Among those
+ * are slices that come with their duration, and asynchronous ones, which are linked by an id and have no other track.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 #include "wire/wire-reader.h"
 
 #define TRACE_SLICE_DEPTH_MAX      512 /* nested slices; deeper ones are left out */
-#define TRACE_EVENT_CATEGORIES_MAX 16  /* of one event; others are not read */
-#define TRACE_EVENT_FLOWS_MAX      64  /* likewise, of flows that go on, and of flows that end */
+#define TRACE_EVENT_CATEGORIES_MAX 16  /* in one event; further ones are not read */
+#define TRACE_EVENT_FLOWS_MAX      64  /* likewise, for flows that go on and for flows that end */
 
 typedef enum TraceEventType {
         TRACE_EVENT_NONE,
@@ -24,13 +24,13 @@ typedef enum TraceEventType {
         TRACE_EVENT_END,
         TRACE_EVENT_INSTANT,
         TRACE_EVENT_COUNTER,
-        TRACE_EVENT_COMPLETE, /* a slice with its duration: none of TrackEvent's */
+        TRACE_EVENT_COMPLETE, /* a slice that comes with its duration; not in TrackEvent */
         _TRACE_EVENT_TYPE_N,
 } TraceEventType;
 
-/* A text, or the number of one that the sequence was told. */
+/* A text, or the number of a text that the sequence has described. */
 typedef struct TraceEventText {
-        const uint8_t *data; /* NULL: by its number */
+        const uint8_t *data; /* NULL: it is given by its number */
         size_t n;
         uint64_t iid;
 } TraceEventText;
@@ -48,14 +48,13 @@ typedef struct TraceTrackEvent {
         bool is_legacy; /* its type is a phase of Chromium's older format */
         bool is_async;  /* by async_id */
         TraceAsyncKind async_kind;
-        int32_t pid,
-                tid; /* of another thread than the sequence's, in Chromium's older format; 0: not said */
+        int32_t pid, tid; /* of another thread, in Chromium's older format; 0: none */
         uint64_t track_uuid, async_id;
         int64_t duration_ns; /* of TRACE_EVENT_COMPLETE; -1: not known */
         double value;        /* of TRACE_EVENT_COUNTER */
         TraceEventText name, scope;
         size_t n_categories, n_flows, n_ending;
-        /* Only as many of them as there are. */
+        /* Only this many of them are valid. */
         TraceEventText categories[TRACE_EVENT_CATEGORIES_MAX];
         uint64_t flows[TRACE_EVENT_FLOWS_MAX];
         uint64_t ending[TRACE_EVENT_FLOWS_MAX];

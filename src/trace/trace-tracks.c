@@ -11,20 +11,20 @@ typedef enum TrackScope {
         TRACK_SCOPE_GLOBAL,
         TRACK_SCOPE_PROCESS,
         TRACK_SCOPE_THREAD,
-        TRACK_SCOPE_BROKEN, /* its parents make a circle, or are too many */
+        TRACK_SCOPE_BROKEN, /* its parents form a circle, or are too many */
 } TrackScope;
 
 typedef struct TrackSlot {
         TraceTrackInfo info;
         bool is_described;
         bool is_async; /* of Chromium's older format */
-        bool is_root;  /* the descriptor of its thread or process */
+        bool is_root;  /* described as the track of its thread or process */
         bool is_busy;  /* being resolved */
         TrackScope scope;
         uint32_t owner; /* utid or upid */
         uint32_t row;   /* or TRACE_NONE */
         uint32_t group; /* or TRACE_NONE */
-        uint32_t lane;  /* of the group, that it had last */
+        uint32_t lane;  /* the track of its group that it had last */
 } TrackSlot;
 
 typedef struct TrackLane {
@@ -109,7 +109,7 @@ static bool info_is_same(const TraceTrackInfo *x, const TraceTrackInfo *y) {
                x->is_counter == y->is_counter && x->is_alone == y->is_alone && x->key == y->key;
 }
 
-/* The first description stays; a later one may only name it. */
+/* The first description stays. A later one may only add a name. */
 void trace_tracks_describe(TraceTracks *tracks, const TraceTrackInfo *info) {
         uint32_t number = trace_tracks_slot(tracks, info->uuid);
         TrackSlot *slot;
@@ -134,10 +134,10 @@ void trace_tracks_describe(TraceTracks *tracks, const TraceTrackInfo *info) {
 }
 
 /*
- * To whom a slot belongs
+ * Owners: the thread or process that a slot belongs to
  */
 
-/* Another descriptor of a thread or process that has one: its number is used again. */
+/* A further descriptor for a thread or process that has one already: its number is used again. */
 static bool tracks_is_reused(TraceMap *uuids, uint32_t owner, uint64_t uuid) {
         uint64_t before = trace_map_find(uuids, owner);
 
@@ -174,7 +174,7 @@ static void slot_resolve_process(TraceTracks *tracks, TrackSlot *slot) {
         slot->is_root = true;
 }
 
-/* As deep as the parents go; they may be a circle. */
+/* This goes as deep as the parents do, and those may form a circle. */
 static TrackScope tracks_resolve(TraceTracks *tracks, uint32_t number, unsigned depth) {
         TrackSlot *slot = &tracks->slots[number];
         TrackScope scope = TRACK_SCOPE_GLOBAL;
@@ -316,7 +316,7 @@ uint32_t trace_tracks_thread(TraceTracks *tracks, uint32_t utid) {
         return trace_tracks_plain(tracks, &track);
 }
 
-/* [scope][what]: a slice's, one of a group, a counter's. */
+/* [scope][what]: for slices, for a group of slices, for a counter. */
 static const char *const track_types[][3] = {
         [TRACK_SCOPE_GLOBAL] = { "global_track_event",
                                  "global_merged_track_event",
@@ -337,7 +337,7 @@ static TracePlainTrack slot_owner(const TrackSlot *slot) {
         };
 }
 
-/* A track of a thread or process is at its top unless it has a parent below that. */
+/* A track of a thread or process is at the top level of it unless it has a parent below that. */
 static uint32_t slot_parent_row(TraceTracks *tracks, const TrackSlot *slot) {
         uint32_t parent;
 
@@ -444,8 +444,7 @@ static uint32_t slot_thread_row(TraceTracks *tracks, const TrackSlot *slot) {
         uint32_t row;
 
         own.type = track_types[TRACK_SCOPE_THREAD][0];
-        own.value =
-                (uint32_t)(slot - tracks->slots) + 1; /* which tells it from others of the thread */
+        own.value = (uint32_t)(slot - tracks->slots) + 1; /* differs for each slot of the thread */
         row = slot->info.is_separate ? trace_tracks_plain(tracks, &own)
                                      : trace_tracks_thread(tracks, slot->owner);
         if (row != TRACE_NONE && track_table(tracks)->n > n)
@@ -453,7 +452,7 @@ static uint32_t slot_thread_row(TraceTracks *tracks, const TrackSlot *slot) {
         return row;
 }
 
-/* Parents are rows before their children. */
+/* Parents get their rows before their children. */
 static void slot_make_parents(TraceTracks *tracks, uint32_t number, unsigned depth) {
         const TraceTrackInfo *info = &tracks->slots[number].info;
         uint32_t parent;
@@ -508,7 +507,7 @@ uint32_t trace_tracks_counter(TraceTracks *tracks, uint32_t number) {
         return tracks->slots[number].row;
 }
 
-/* Of a process, if the id is only unique there; then pid is not 0. */
+/* The process, if the id is only unique within it; otherwise pid is 0. */
 uint32_t trace_tracks_async_slot(TraceTracks *tracks,
                                  uint64_t id,
                                  uint32_t scope,

@@ -9,7 +9,7 @@
 
 #define UNPACK_STEP_BYTES (256u << 10)
 
-/* Both codecs alike: more room, until the end or the limit. */
+/* What both codecs share: they get more room until the end, or until the limit. */
 typedef struct Unpacker {
         Bytes *out;
         const uint8_t *data;
@@ -52,7 +52,7 @@ static int unpack_deflate(Unpacker *unpacker) {
         return r;
 }
 
-/* Ends with the frame; a frame that never ends gets no further when its input is used up. */
+/* This ends with the frame. If a frame never ends, the input is used up and nothing more comes out. */
 static int unpack_zstd_steps(Unpacker *unpacker, ZSTD_DCtx *context) {
         ZSTD_inBuffer in = { unpacker->data, unpacker->n_data, 0 };
         size_t left = 1;

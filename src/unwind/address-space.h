@@ -51,12 +51,12 @@ struct AddressSpace {
 void address_space_init(AddressSpace *space);
 void address_space_deinit(AddressSpace *space);
 
-/* 0, -E2BIG at the limit (counted), -EINVAL for an empty range, or -ENOMEM. */
+/* Returns 0, -E2BIG at the limit (counted), -EINVAL for an empty range, or -ENOMEM. */
 int address_space_map(AddressSpace *space, const Mapping *mapping);
 /* After an exec. */
 void address_space_clear(AddressSpace *space);
 /* After a fork: 0 or -ENOMEM. */
 int address_space_copy(AddressSpace *space, const AddressSpace *from);
 
-/* NULL: not code. */
+/* Returns NULL if it is not code. */
 const Mapping *address_space_find(const AddressSpace *space, uint64_t address);

@@ -30,5 +30,5 @@ typedef struct Architecture {
         SignalFrame signal_frame;
 } Architecture;
 
-/* NULL: unknown. */
+/* Returns NULL if it is unknown. */
 const Architecture *architecture_of_elf(uint16_t elf_machine);

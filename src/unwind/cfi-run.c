@@ -343,7 +343,7 @@ static bool run_one(CfiRun *run, ByteReader *reader) {
         }
 }
 
-/* 0, or CFI_E_BAD. */
+/* Returns 0, or CFI_E_BAD. */
 static int run_program(CfiRun *run, const CfiProgram *program) {
         ByteReader reader;
 

@@ -36,7 +36,7 @@ typedef struct ElfImage {
         ElfSegment frame_index; /* .eh_frame_hdr; n_bytes is 0 where there is none */
 } ElfImage;
 
-/* `head` is the beginning of the file: 4 KiB do. 0 or ELF_IMAGE_E_BAD. */
+/* `head` is the beginning of the file: 4 KiB do. Returns 0 or ELF_IMAGE_E_BAD. */
 int elf_image_parse(ElfImage *ret, const void *head, size_t n_bytes);
 
 /* What a file's offset is as an address, if it lies in an executable segment: address - offset. Linkers other than

@@ -25,7 +25,7 @@ typedef struct FrameIndex {
         uint64_t section; /* the address of .eh_frame */
 } FrameIndex;
 
-/* The bytes must live as long as the index. 0 or FRAME_INDEX_E_BAD. */
+/* The bytes must live as long as the index. Returns 0 or FRAME_INDEX_E_BAD. */
 int frame_index_init(FrameIndex *ret, const uint8_t *bytes, size_t n_bytes, uint64_t address);
 
 /* The offset in .eh_frame of the entry for an address, if any function has it; UINT64_MAX: it is before them all. */

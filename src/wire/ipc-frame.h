@@ -51,7 +51,7 @@ typedef struct IpcFrame {
  * `*ret_n` is the least number of bytes needed, as far as is known. -EMSGSIZE: it is longer than a frame may be. */
 int ipc_frame_next(const void *data, size_t n_bytes, size_t *ret_n);
 
-/* Reads a frame without its length. 0, or -EBADMSG: no protobuf message. */
+/* Reads a frame without its length. Returns 0, or -EBADMSG if it is no protobuf message. */
 int ipc_frame_read(IpcFrame *ret, const void *data, size_t n_bytes);
 
 /* The methods of a bind reply, one at a time: begin with wire_reader_init() on its data. 1, 0 at the end, -EBADMSG.

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* 0 or a negative errno. `more`: other namespaces to enter with it. */
+/* Returns 0 or a negative errno. `more`: other namespaces to enter with it. */
 static inline int namespace_enter(int more) {
         if (unshare(CLONE_NEWNS | more) < 0 ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)

@@ -10,5 +10,5 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* 0; -EADDRNOTAVAIL: none is a socket (unix:path= or unix:abstract=). */
+/* Returns 0, or -EADDRNOTAVAIL if none is a socket (unix:path= or unix:abstract=). */
 int bus_address_parse(struct sockaddr_un *ret, socklen_t *ret_n, const char *addresses);

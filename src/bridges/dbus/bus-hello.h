@@ -13,6 +13,6 @@
 
 #include <stddef.h>
 
-/* Asks on a new connection; nothing behind the answer is read. 0 or a negative errno; then `error`
- * says in words what the bus said. */
+/* Asks on a new connection; nothing behind the answer is read. Returns 0 or a negative errno; then `error` says in
+ * words what the bus said. */
 int bus_hello_become_monitor(int fd, char *error, size_t n_error);

@@ -46,7 +46,7 @@ typedef struct BusMonitor {
         char error[256];         /* before MONITOR_FAILED is stored */
 } BusMonitor;
 
-/* Connects to the bus at these addresses and starts the thread. 0 or a negative errno. */
+/* Connects to the bus at these addresses and starts the thread. Returns 0 or a negative errno. */
 int bus_monitor_start(BusMonitor *monitor, const char *addresses);
 /* Ends the connection and waits for the thread, which does not take long. What is in the ring stays there. */
 void bus_monitor_stop(BusMonitor *monitor);

@@ -53,11 +53,12 @@ void bus_peers_deinit(BusPeers *peers);
 /* Whether it is a connection's own name. */
 bool bus_name_is_unique(const char *name);
 
-/* NULL: it is not known. */
+/* Returns NULL if it is not known. */
 BusPeer *bus_peers_find(BusPeers *peers, const char *name);
-/* Makes a new peer if need be, about which the bus will be asked. NULL: no memory, or BUS_PEERS_MAX are known. */
+/* Makes a new peer if need be, about which the bus will be asked. Returns NULL if memory has run out, or
+ * BUS_PEERS_MAX are known. */
 BusPeer *bus_peers_get(BusPeers *peers, const char *name);
-/* The connection behind any name. NULL: it is not known. */
+/* The connection behind any name. Returns NULL if it is not known. */
 BusPeer *bus_peers_resolve(BusPeers *peers, const char *name);
 /* `owner` is "" when nobody owns the name now. */
 void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner);

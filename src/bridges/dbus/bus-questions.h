@@ -18,7 +18,7 @@ typedef struct BusQuestions {
         ProgramNames names;
 } BusQuestions;
 
-/* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
+/* Returns 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int bus_questions_begin(BusQuestions *questions, BusRecorder *recorder, char **ret_error);
 /* Also accepts questions that were never begun. */
 void bus_questions_end(BusQuestions *questions);

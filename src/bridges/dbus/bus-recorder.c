@@ -228,7 +228,8 @@ static BusPeer *find_callee(BusRecorder *recorder, const char *name) {
                                         : bus_peers_resolve(&recorder->peers, name);
 }
 
-/* If the callee is not known or has no lane left, only the caller shows the call. NULL: the caller has no lane left. */
+/* If the callee is not known or has no lane left, only the caller shows the call. Returns NULL if the caller has no
+ * lane left. */
 static BusCall *call_new(BusRecorder *recorder, BusPeer *caller, const Traffic *traffic) {
         BusPeer *callee = find_callee(recorder, traffic->fields.destination);
         const unsigned lane = lane_take(&caller->calling);

@@ -25,11 +25,11 @@ typedef struct TrafficReader {
         bool has_newcomer; /* a peer has appeared that should be asked about at once; the caller clears it */
 } TrafficReader;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int traffic_reader_init(TrafficReader *reader, TrafficRing *ring, uint64_t (*now_ns)(void));
 void traffic_reader_deinit(TrafficReader *reader);
 
 /* Where the next bytes go; there is always room. */
 void *traffic_reader_room(TrafficReader *reader, size_t *ret_n);
-/* `n` bytes have come. 0, or -EBADMSG when they are not D-Bus. */
+/* `n` bytes have come. Returns 0, or -EBADMSG when they are not D-Bus. */
 int traffic_reader_take(TrafficReader *reader, size_t n);

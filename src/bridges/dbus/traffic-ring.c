@@ -36,7 +36,8 @@ static Record *record_at(const TrafficRing *ring, size_t at) {
         return (Record *)(ring->memory + at % TRAFFIC_RING_BYTES);
 }
 
-/* Finds room for `n` bytes in one piece, and fills the gap at the end of the memory. NULL when the ring is full. */
+/* Finds room for `n` bytes in one piece, and fills the gap at the end of the memory. Returns NULL when the ring is
+ * full. */
 static Record *ring_reserve(TrafficRing *ring, size_t n, size_t *ret_tail) {
         const size_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
         size_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);

@@ -42,15 +42,15 @@ typedef struct TrafficRing {
         size_t looked; /* the taker's: how far it has looked, from head to tail */
 } TrafficRing;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int traffic_ring_init(TrafficRing *ring);
 void traffic_ring_deinit(TrafficRing *ring);
 
-/* For the thread that reads. False when the ring is full; the message is counted as lost. */
+/* For the thread that reads. Returns false when the ring is full; the message is counted as lost. */
 bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic);
 
-/* For the taker: the next message that it has not looked at yet, and the oldest one that it has not released. False
- * when the ring holds no such message. */
+/* For the taker: the next message that it has not looked at yet, and the oldest one that it has not released.
+ * Returns false when the ring holds no such message. */
 bool traffic_ring_look(TrafficRing *ring, Traffic *ret);
 bool traffic_ring_first(TrafficRing *ring, Traffic *ret);
 /* Frees the memory of the oldest message. */

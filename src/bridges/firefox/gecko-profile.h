@@ -67,7 +67,7 @@ typedef struct GeckoReading {
         void *userdata;
 } GeckoReading;
 
-/* Reads until the end or the first mistake. False: there was a mistake. */
+/* Reads until the end or the first mistake. Returns false if there was a mistake. */
 bool gecko_profile_read(const GeckoReading *reading);
 
 /* The name that viewers show: the page's own, or else the marker's. "" if there is none. */

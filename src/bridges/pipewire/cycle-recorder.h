@@ -27,7 +27,7 @@ typedef struct CycleRecorder {
         uint64_t n_nonsense; /* cycles that were passed over */
 } CycleRecorder;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int cycle_recorder_init(CycleRecorder *recorder, TrackWriter *tracks);
 void cycle_recorder_deinit(CycleRecorder *recorder);
 

@@ -44,14 +44,14 @@ typedef struct NodeTable {
         NodeObject *objects;
 } NodeTable;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int node_table_init(NodeTable *table);
 void node_table_deinit(NodeTable *table);
 
-/* Notes that an object of this kind has appeared, or with NODE_NONE that it is gone. The rest is still unknown. NULL:
- * its number is too high. */
+/* Notes that an object of this kind has appeared, or with NODE_NONE that it is gone. The rest is still unknown.
+ * Returns NULL if its number is too high. */
 NodeObject *node_table_set(NodeTable *table, uint32_t id, NodeKind kind);
-/* NULL: its number is too high. */
+/* Returns NULL if its number is too high. */
 NodeObject *node_table_get(const NodeTable *table, uint32_t id);
 void node_table_clear(NodeTable *table);
 

@@ -27,14 +27,14 @@ typedef struct PipewireLink PipewireLink;
 
 bool pipewire_link_is_built(void);
 
-/* Not connected yet. 0 or a negative errno. */
+/* Not connected yet. Returns 0 or a negative errno. */
 int pipewire_link_new(PipewireLink **ret,
                       NodeTable *nodes,
                       PipewireProfile *profile,
                       void *userdata);
 PipewireLink *pipewire_link_free(PipewireLink *link);
 
-/* May be called again after the link was closed. 0 or a negative errno. */
+/* May be called again after the link was closed. Returns 0 or a negative errno. */
 int pipewire_link_open(PipewireLink *link);
 PipewireState pipewire_link_state(const PipewireLink *link);
 

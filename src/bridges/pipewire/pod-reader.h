@@ -43,12 +43,12 @@ static inline void pod_reader_init(PodReader *reader, const void *data, size_t n
         *reader = (PodReader){ data, n };
 }
 
-/* False: the end, or bytes that are not a pod; what follows them cannot be read. */
+/* Returns false at the end, or if the bytes are not a pod; what follows those cannot be read. */
 bool pod_next(PodReader *reader, Pod *ret);
 /* The same for an object's properties. */
 bool pod_next_property(PodReader *reader, uint32_t *ret_key, Pod *ret);
 
-/* Begins to read a struct's pods. False: the pod is not a struct. */
+/* Begins to read a struct's pods. Returns false if the pod is not a struct. */
 bool pod_struct(const Pod *pod, PodReader *ret);
 /* The same for an object of that type. */
 bool pod_object(const Pod *pod, uint32_t type, PodReader *ret);

@@ -46,7 +46,7 @@ typedef struct ProfileCycle {
         size_t n_followers, n_left_out;
 } ProfileCycle;
 
-/* Begins to read an event of the profiler, in one piece. False: the pod is not such an event. */
+/* Begins to read an event of the profiler, in one piece. Returns false if the pod is not such an event. */
 bool profile_begin(PodReader *ret, const void *data, size_t n);
-/* Reads the event's next cycle; *ret_is_known is false if its form is unknown. False: there are no more. */
+/* Reads the event's next cycle; *ret_is_known is false if its form is unknown. Returns false if there are no more. */
 bool profile_next(PodReader *reader, ProfileCycle *ret, bool *ret_is_known);

@@ -125,7 +125,7 @@ static void add_ring(CaptureControl *control, int *ret_fd) {
  * Requests, on the thread
  */
 
-/* Sends the ring with a byte that has no meaning. False: the peer does not take it. */
+/* Sends the ring with a byte that has no meaning. Returns false if the peer does not take it. */
 static bool send_ring(int socket, int fd) {
         union {
                 struct cmsghdr header;
@@ -157,7 +157,7 @@ static bool answer_request(CaptureControl *control) {
         return send_ring(control->fd, fd);
 }
 
-/* False: the connection is over. */
+/* Returns false if the connection is over. */
 static bool read_requests(CaptureControl *control) {
         for (;;) {
                 ssize_t n = recv(control->fd,

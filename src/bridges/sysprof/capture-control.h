@@ -38,7 +38,7 @@ typedef struct CapturePiece {
         uint64_t stream, n_bytes;
 } CapturePiece;
 
-/* Takes over our end of the pair of sockets, also when it fails. 0 or a negative errno. */
+/* Takes over our end of the pair of sockets, also when it fails. Returns 0 or a negative errno. */
 int capture_control_new(CaptureControl **ret, int fd);
 CaptureControl *capture_control_free(CaptureControl *control); /* there must be no taker left */
 DEFINE_CLEANUP(CaptureControl *, capture_control_free)

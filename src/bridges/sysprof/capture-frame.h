@@ -52,10 +52,10 @@ typedef struct CaptureValue {
         uint64_t bits; /* of an int64_t or a double, as the counter was defined */
 } CaptureValue;
 
-/* Reads the frame that begins at `data`. 0, or -EBADMSG: there is none. */
+/* Reads the frame that begins at `data`. Returns 0, or -EBADMSG if there is none. */
 int capture_frame_read(CaptureFrame *ret, const uint8_t *data, size_t n);
 
-/* Of a CAPTURE_MARK. Addresses in messages end behind the host. False: it has no room for one. */
+/* Of a CAPTURE_MARK. Addresses in messages end behind the host. Returns false if it has no room for one. */
 bool capture_frame_mark(const CaptureFrame *frame, CaptureMark *ret);
 /* The i-th of CAPTURE_DEFINITIONS; false: there are no more. */
 bool capture_frame_counter(const CaptureFrame *frame, size_t i, CaptureCounter *ret);

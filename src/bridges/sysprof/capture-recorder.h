@@ -36,7 +36,7 @@ typedef struct CaptureRecorder {
         uint64_t n_nonsense; /* frames that were skipped */
 } CaptureRecorder;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int capture_recorder_init(CaptureRecorder *recorder, TrackWriter *tracks);
 void capture_recorder_deinit(CaptureRecorder *recorder);
 

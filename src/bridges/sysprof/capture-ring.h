@@ -19,7 +19,7 @@ typedef struct CaptureRing {
         uint32_t head; /* up to where it was read */
 } CaptureRing;
 
-/* *ret_fd is for the program: a memfd that nobody can shrink. 0 or a negative errno. */
+/* *ret_fd is for the program: a memfd that nobody can shrink. Returns 0 or a negative errno. */
 int capture_ring_new(CaptureRing *ret, int *ret_fd);
 void capture_ring_deinit(CaptureRing *ring);
 

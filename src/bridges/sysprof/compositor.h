@@ -37,7 +37,7 @@ typedef struct Compositor {
 #define COMPOSITOR_INIT \
         { .fd = -1 }
 
-/* Asks it to start. 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
+/* Asks it to start. Returns 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int compositor_begin(Compositor *compositor, char **ret_error);
 /* Asks it to stop; compositor_poll() has the answer. */
 void compositor_stop(Compositor *compositor);

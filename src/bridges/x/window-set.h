@@ -19,6 +19,6 @@ typedef struct WindowSet {
 } WindowSet;
 
 bool window_set_has(const WindowSet *set, uint32_t window);
-/* False: the number is 0 or there already, or the set has X_WINDOWS_MAX. */
+/* Returns false if the number is 0 or there already, or the set has X_WINDOWS_MAX. */
 bool window_set_add(WindowSet *set, uint32_t window);
 void window_set_remove(WindowSet *set, uint32_t window);

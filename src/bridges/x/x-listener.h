@@ -46,13 +46,13 @@ typedef struct XListener XListener;
 
 bool x_listener_is_built(void);
 
-/* 0 or a negative errno; -EBUSY: X_LISTENERS_MAX wait for their servers. */
+/* Returns 0 or a negative errno, with -EBUSY if X_LISTENERS_MAX wait for their servers. */
 int x_listener_start(XListener **ret);
 /* Accepts NULL and returns NULL. */
 XListener *x_listener_stop(XListener *listener);
 
 XState x_listener_state(XListener *listener);
-/* Takes the next frame. False: no frame waits. */
+/* Takes the next frame. Returns false if no frame waits. */
 bool x_listener_take(XListener *listener, XFrame *ret);
 /* How many frames had no room until now, and how many windows are not listened to. */
 void x_listener_count(XListener *listener, uint64_t *ret_n_lost, uint64_t *ret_n_left_out);

@@ -26,7 +26,7 @@ typedef struct XRecorder {
         uint64_t n_nonsense;             /* frames that were skipped */
 } XRecorder;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int x_recorder_init(XRecorder *recorder, TrackWriter *tracks);
 void x_recorder_deinit(XRecorder *recorder);
 

@@ -34,8 +34,8 @@ int acceptor_new(Acceptor **ret, const AcceptorOptions *options);
 Acceptor *acceptor_free(Acceptor *acceptor);
 DEFINE_CLEANUP(Acceptor *, acceptor_free)
 
-/* Adds a listening socket, which stays the caller's and must outlive the acceptor. Not while the thread runs. 0,
- * -E2BIG or another negative errno. */
+/* Adds a listening socket, which stays the caller's and must outlive the acceptor. Not while the thread runs.
+ * Returns 0, -E2BIG or another negative errno. */
 int acceptor_add(Acceptor *acceptor, int fd, int kind);
 
 /* Starts and stops the thread. Stopping waits for the thread, which takes no longer than accepting what is there.

@@ -94,18 +94,18 @@ static inline uint64_t buffer_sequences_max(uint64_t n_bytes) {
         return MAX(n_bytes / TRACE_BUFFER_SEQUENCE_BYTES, (uint64_t)TRACE_BUFFER_SEQUENCES_MIN);
 }
 
-/* Of a clone, how many records and sequences it has is known. 0 or -EINVAL. */
+/* Of a clone, how many records and sequences it has is known. Returns 0 or -EINVAL. */
 int buffer_shape_init(BufferShape *shape,
                       uint64_t n_bytes,
                       size_t segment_bytes,
                       TraceBufferPolicy policy);
 
-/* A new one, for all its life. is_kept: in a memfd. 0 or a negative errno; to be deinitialised in any case. */
+/* A new one, for all its life. is_kept: in a memfd. Returns 0 or a negative errno; to be deinitialised in any case. */
 int buffer_index_init(BufferIndexFile *file, const BufferShape *shape, bool is_kept);
 void buffer_index_deinit(BufferIndexFile *file);
 
-/* Moves an anonymous one into a memfd, where all has the address that it had; the sequences are left to the caller, for
- * whom there is room. 0 or a negative errno: to be tried again. */
+/* Moves an anonymous one into a memfd, where all has the address that it had; the sequences are left to the caller,
+ * for whom there is room. Returns 0 or a negative errno: to be tried again. */
 int buffer_index_keep(BufferIndexFile *file, int *ret_fd);
 
 enum {
@@ -114,6 +114,6 @@ enum {
         BUFFER_INDEX_E_BROKEN, /* no index, or not all of one */
 };
 
-/* One that another process has made: checks its shape and maps it. Takes the descriptor over on success only. The rest
- * may hold anything. 0, BUFFER_INDEX_E_… or a negative errno; to be deinitialised in any case. */
+/* One that another process has made: checks its shape and maps it. Takes the descriptor over on success only. The
+ * rest may hold anything. Returns 0, BUFFER_INDEX_E_… or a negative errno; to be deinitialised in any case. */
 int buffer_index_find(BufferIndexFile *file, int fd, BufferShape *ret_shape);

@@ -13,12 +13,12 @@
 /* Pieces of a file begin at multiples of this: no machine's pages are larger. */
 #define MAPPING_ALIGNMENT (64u << 10)
 
-/* fd -1: anonymous. 0 or -ENOMEM. */
+/* fd -1: anonymous. Returns 0 or -ENOMEM. */
 int mapping_new(void **ret, size_t n_bytes, int fd, uint64_t offset);
 void mapping_free(void *memory, size_t n_bytes);
 
-/* Replaces this mapping by another of the same size, at the same address, so pointers into it stay valid and now point
- * to the new memory. 0, or -ENOMEM, which leaves both mappings as they were. */
+/* Replaces this mapping by another of the same size, at the same address, so pointers into it stay valid and now
+ * point to the new memory. Returns 0, or -ENOMEM, which leaves both mappings as they were. */
 int mapping_replace(void *memory, void *by, size_t n_bytes);
 
 /* Of memory that will be filled: most of what that costs is faulting it in, page by page. */

@@ -28,14 +28,14 @@ typedef struct SegmentFile {
         bool is_left; /* what is in it stays for the next process; so it is of one that was found, for a start */
 } SegmentFile;
 
-/* With one reference. 0 or a negative errno. */
+/* With one reference. Returns 0 or a negative errno. */
 int segment_file_new(SegmentFile **ret, size_t segment_bytes);
 SegmentFile *segment_file_ref(SegmentFile *file);
 SegmentFile *segment_file_unref(SegmentFile *file);
 DEFINE_CLEANUP(SegmentFile *, segment_file_unref)
 
 /* A file that another process has made; what it holds may be anything. Takes the descriptor over on success only.
- * 0, -EINVAL or -ENOMEM. */
+ * Returns 0, -EINVAL or -ENOMEM. */
 int segment_file_find(SegmentFile **ret, int fd, size_t segment_bytes);
 
 /* Whether the place exists in the file that was found, and nobody has it yet; from now on somebody does. */
@@ -44,7 +44,7 @@ bool segment_file_claim(SegmentFile *file, uint32_t place);
 /* All that anybody wants has been claimed: gives the memory of all other places back. */
 void segment_file_settle(SegmentFile *file);
 
-/* A zeroed place for a segment. 0 or -ENOMEM. */
+/* A zeroed place for a segment. Returns 0 or -ENOMEM. */
 int segment_file_take(SegmentFile *file, uint32_t *ret_place);
 void segment_file_give(SegmentFile *file, uint32_t place);
 

@@ -25,7 +25,7 @@ typedef struct Segment {
         SegmentFile *file; /* NULL: anonymous */
 } Segment;
 
-/* `file` NULL: anonymous. 0 or -ENOMEM. Has one reference. */
+/* `file` NULL: anonymous. Returns 0 or -ENOMEM. Has one reference. */
 int segment_new(Segment **ret, size_t n_bytes, SegmentFile *file);
 
 /* What is in a place that was claimed; it is the segment's from now on, also after an error. */
@@ -34,8 +34,8 @@ Segment *segment_ref(Segment *segment);
 Segment *segment_unref(Segment *segment);
 DEFINE_CLEANUP(Segment *, segment_unref)
 
-/* Moves an anonymous one into the file, with all of its references; only the first n_used bytes are of interest. 0 or
- * -ENOMEM, and nothing has changed. */
+/* Moves an anonymous one into the file, with all of its references; only the first n_used bytes are of interest.
+ * Returns 0 or -ENOMEM, and nothing has changed. */
 int segment_keep(Segment *segment, SegmentFile *file, size_t n_used);
 
 static inline bool segment_is_shared(const Segment *segment) {

@@ -35,16 +35,17 @@ void sequence_pool_deinit(SequencePool *pool);
 /* What the pieces take of a file that has room for this number. */
 uint64_t sequence_pool_bytes(size_t n_sequences);
 
-/* Zeros, but for its number. 0 or -ENOMEM. */
+/* Zeros, but for its number. Returns 0 or -ENOMEM. */
 int sequence_pool_take(SequencePool *pool, Sequence **ret);
 void sequence_pool_give(SequencePool *pool, Sequence *sequence);
 
 /* The one with this number, of those that were ever in use. */
 Sequence *sequence_pool_at(const SequencePool *pool, uint32_t index);
 
-/* Moves an anonymous one into the file; no sequence has another address after that. 0 or -ENOMEM: to be tried again. */
+/* Moves an anonymous one into the file; no sequence has another address after that. Returns 0 or -ENOMEM: to be
+ * tried again. */
 int sequence_pool_keep(SequencePool *pool, int fd);
 
-/* Of a pool in a file that was found: maps all that were ever in use. All of them are in use until they are given back.
- * 0 or -ENOMEM. */
+/* Of a pool in a file that was found: maps all that were ever in use. All of them are in use until they are given
+ * back. Returns 0 or -ENOMEM. */
 int sequence_pool_find(SequencePool *pool);

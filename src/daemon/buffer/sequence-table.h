@@ -29,8 +29,8 @@ void sequence_table_deinit(SequenceTable *table);
 /* Copies of all sequences, see sequence_copy(), to `ret`, which is empty: 0 or -ENOMEM. */
 int sequence_table_copy(SequenceTable *ret, const SequenceTable *table);
 
-/* Puts all sequences of a pool that was found into the table, which is empty. Two of the same writer are not possible,
- * so the second is forgotten. 0 or -ENOMEM. */
+/* Puts all sequences of a pool that was found into the table, which is empty. Two of the same writer are not
+ * possible, so the second is forgotten. Returns 0 or -ENOMEM. */
 int sequence_table_find_again(SequenceTable *table);
 
 /* The sequence, or NULL. */

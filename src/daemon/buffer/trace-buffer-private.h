@@ -95,11 +95,11 @@ static inline void trace_buffer_make_newest(TraceBuffer *buffer, Slot *slot) {
         __atomic_store_n(&slot->age, ++buffer->index->n_ages, __ATOMIC_RELEASE);
 }
 
-/* Before something changes that is shared: the slot gets a copy. 0, -ENOMEM. */
+/* Before something changes that is shared: the slot gets a copy. Returns 0 or -ENOMEM. */
 int slot_unshare(const TraceBuffer *buffer, Slot *slot);
 
-/* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when no slot is empty and none may
- * be evicted, which seals the buffer; -ENOMEM. */
+/* Makes an empty slot the newest. Returns 0; TRACE_BUFFER_E_DISCARDED when no slot is empty and none may be evicted,
+ * which seals the buffer; -ENOMEM. */
 int trace_buffer_rotate(TraceBuffer *buffer);
 
 /* When everything in the newest segment has been read, it starts again: a reader that keeps up
@@ -117,7 +117,7 @@ void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwri
 /* Likewise, all of the slot's records. */
 void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
 
-/* A buffer that has nothing yet but its index, which it takes over on success only. 0, -ENOMEM. */
+/* A buffer that has nothing yet but its index, which it takes over on success only. Returns 0 or -ENOMEM. */
 int trace_buffer_new_empty(TraceBuffer **ret, BufferIndexFile *file, const BufferShape *shape);
 
 /* Of a new buffer, or a clone: nothing is in them. */

@@ -69,8 +69,8 @@ static Slot *trace_buffer_find_read(const TraceBuffer *buffer) {
         return NULL;
 }
 
-/* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
- * full for good. */
+/* A slot to write to next: one that has been read, or is new, or the oldest. Returns NULL if the buffer is full for
+ * good. */
 static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
         Slot *slot, *newest = trace_buffer_newest(buffer);
 

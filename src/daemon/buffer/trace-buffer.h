@@ -153,9 +153,8 @@ enum {
         TRACE_BUFFER_E_MORE,      /* to be called again */
 };
 
-/* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are
- * rounded down to whole segments, at least two. Memory is used when it is written to. 0, -EINVAL,
- * -ENOMEM. */
+/* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are rounded down to
+ * whole segments, at least two. Memory is used when it is written to. Returns 0, -EINVAL or -ENOMEM. */
 int trace_buffer_new(TraceBuffer **ret,
                      uint64_t n_bytes,
                      size_t segment_bytes,
@@ -209,11 +208,11 @@ DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 typedef bool (*TraceBufferMayGrow)(void *userdata, size_t n_bytes);
 void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow, void *userdata);
 
-/* 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. A put of what is there already is 0. A chunk of a writer that there is no room
- * for is discarded. */
+/* Returns 0, TRACE_BUFFER_E_DISCARDED or -ENOMEM. A put of what is there already is 0. A chunk of a writer that
+ * there is no room for is discarded. */
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk);
 
-/* Overwrites four bytes of a chunk's payload. Without more_patches the chunk no longer waits. 0 or
+/* Overwrites four bytes of a chunk's payload. Without more_patches the chunk no longer waits. Returns 0 or
  * TRACE_BUFFER_E_NOT_FOUND. */
 int trace_buffer_patch(TraceBuffer *buffer,
                        uint64_t producer_id,
@@ -227,7 +226,7 @@ int trace_buffer_patch(TraceBuffer *buffer,
 void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
 
 /* Of an adopted buffer: all who wrote to it are gone, and their numbers may be those of others from now on; but for
- * those that stay. 0 or -ENOMEM. */
+ * those that stay. Returns 0 or -ENOMEM. */
 int trace_buffer_retire_producers(TraceBuffer *buffer, const uint64_t *staying, size_t n_staying);
 /* The number that a producer had before it was retired, if it was. */
 uint64_t trace_buffer_number_before(uint64_t producer_id);
@@ -236,7 +235,7 @@ uint64_t trace_buffer_number_before(uint64_t producer_id);
  * a pass. */
 void trace_buffer_begin_read(TraceBuffer *buffer);
 
-/* 0, TRACE_BUFFER_E_END, -ENOMEM. */
+/* Returns 0, TRACE_BUFFER_E_END or -ENOMEM. */
 int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
 
 /*

@@ -92,8 +92,8 @@ static BusSession *bus_session_of(Bus *bus, const Session *wanted) {
         return NULL;
 }
 
-/* Finds a session by number or name among those that the caller may see. 0 or SESSION_NAMES_E_AMBIGUOUS; *ret is
- * NULL if no session matches. */
+/* Finds a session by number or name among those that the caller may see. Returns 0 or SESSION_NAMES_E_AMBIGUOUS;
+ * *ret is NULL if no session matches. */
 static int find_session(BusSession **ret, const Client *caller, const char *name) {
         Service *service = caller->bus->service;
         Session *session;

@@ -14,8 +14,8 @@
 
 /* After the sessions were restored, with its origin_id among their SessionFormer.producers. The memory has the size
  * that smb_native_bytes() says, and stays mapped until release_memory() or producer_free(). While the producer is
- * away, `ops` may ignore whatever is asked: it is asked again. 0, PRODUCER_E_…, -ENOMEM, or -EBADMSG: no session that
- * it wrote to is left, or the memory has another size. */
+ * away, `ops` may ignore whatever is asked: it is asked again. Returns 0, PRODUCER_E_…, -ENOMEM, or -EBADMSG: no
+ * session that it wrote to is left, or the memory has another size. */
 int producer_restore(Producer **ret,
                      Service *service,
                      const ProducerPast *past,
@@ -25,7 +25,7 @@ int producer_restore(Producer **ret,
                      void *peer,
                      uint64_t now);
 
-/* Before the sessions are restored: its numbers are no other's. 0 or -ENOMEM. */
+/* Before the sessions are restored: its numbers are no other's. Returns 0 or -ENOMEM. */
 int service_expect_producer(Service *service, const ProducerPast *past);
 /* It cannot be restored: what its sequences wait for does not come. */
 void service_give_up_on_producer(Service *service, const ProducerPast *past);

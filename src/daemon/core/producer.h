@@ -21,8 +21,8 @@ int producer_add_source(Producer *producer,
                         uint64_t now);
 int producer_remove_source(Producer *producer, const char *name, uint64_t now);
 
-/* The config of an instance, as setup_source() had it. May also be called from within other ProducerOps. 0, -ENOENT or
- * -ENOMEM. */
+/* The config of an instance, as setup_source() had it. May also be called from within other ProducerOps. Returns 0,
+ * -ENOENT or -ENOMEM. */
 int producer_instance_config(const Producer *producer, uint64_t instance, Bytes *ret);
 
 /* Answers to ProducerOps requests. Unknown numbers are ignored: the instance may be gone by now. */

@@ -20,7 +20,8 @@
 #include "core/session.h"
 
 /* Asks the producers for what they still hold and then makes the clone, also when not all of them have answered in
- * time. 0; or without a call of done(), SESSION_E_LIMIT with *error set, or an errno. Of a session in any state. */
+ * time. Returns 0; or without a call of done(), SESSION_E_LIMIT with *error set, or an errno. Of a session in any
+ * state. */
 int session_clone(Session *session,
                   const CloneOptions *options,
                   SessionCloneDone done,

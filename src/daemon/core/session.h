@@ -49,8 +49,8 @@ void session_stop(Session *session, const char *reason, uint64_t now);
 
 /* The same for a peer whose protocol stops without a flush: waits for that no longer than SESSION_DISABLE_FLUSH_NS. */
 void session_disable(Session *session, const char *reason, uint64_t now);
-/* `timeout_ns` 0: what the config says, else SESSION_FLUSH_TIMEOUT_NS. 0; SESSION_E_STATE when it is not recording and
- * SESSION_E_LIMIT past SESSION_FLUSHES_MAX, both without a call of done(). */
+/* `timeout_ns` 0: what the config says, else SESSION_FLUSH_TIMEOUT_NS. Returns 0; SESSION_E_STATE when it is not
+ * recording and SESSION_E_LIMIT past SESSION_FLUSHES_MAX, both without a call of done(). */
 int session_flush(Session *session,
                   uint64_t timeout_ns,
                   uint64_t flags,

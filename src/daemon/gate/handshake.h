@@ -33,8 +33,8 @@ typedef struct Handshake {
         bool takes_fds;
 } Handshake;
 
-/* Takes one line, without its end and without the NUL before the first line. Fills in the answer, "" for none. 0, or
- * -EPROTO: the peer has sent too many lines without beginning. */
+/* Takes one line, without its end and without the NUL before the first line. Fills in the answer, "" for none.
+ * Returns 0, or -EPROTO: the peer has sent too many lines without beginning. */
 int handshake_take(Handshake *handshake,
                    const char *line,
                    size_t n,

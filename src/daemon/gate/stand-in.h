@@ -20,8 +20,8 @@
 #define STAND_INS_PER_USER_MAX 64
 
 /* Always takes `real` over, which a peer of the login user has passed. `watch_fd` is an epoll; it gets an event with
- * *ret_id as its data when the stand-in is closed everywhere. 0, -EDQUOT beyond the limit, or another negative
- * errno. */
+ * *ret_id as its data when the stand-in is closed everywhere. Returns 0, -EDQUOT beyond the limit, or another
+ * negative errno. */
 int stand_in_new(int *ret, int watch_fd, uid_t user, int real);
 
 /* Whether the data of an event belongs to a stand-in; and how to handle that event. */
@@ -29,5 +29,5 @@ bool stand_in_is_id(uint64_t data);
 void stand_in_gone(uint64_t id);
 
 /* Takes the real descriptor, which is possible once. It is then the caller's, who gives it to the closer in the end;
- * the stand-in stays the message's. 0, or -EBADF: there is no real descriptor. */
+ * the stand-in stays the message's. Returns 0, or -EBADF: there is no real descriptor. */
 int stand_in_take(int *ret, int fd);

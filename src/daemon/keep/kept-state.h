@@ -47,19 +47,20 @@ enum {
         KEPT_STATE_E_BROKEN, /* no state, or a torn one */
 };
 
-/* Without a record. 0 or a negative errno. */
+/* Without a record. Returns 0 or a negative errno. */
 int kept_state_new(KeptState *state);
-/* One that another process has made; takes the descriptor over on success only. 0, KEPT_STATE_E_… or -ENOMEM. */
+/* One that another process has made; takes the descriptor over on success only. Returns 0, KEPT_STATE_E_… or
+ * -ENOMEM. */
 int kept_state_find(KeptState *state, int fd);
 void kept_state_deinit(KeptState *state);
 
-/* 0 or -E2BIG. */
+/* Returns 0 or -E2BIG. */
 int kept_state_write(KeptState *state,
                      const KeptSession *session,
                      const void *config,
                      const void *past);
-/* The record and a copy of its config with its past behind that, which the caller frees. 0, KEPT_STATE_E_BROKEN or
- * -ENOMEM. */
+/* The record and a copy of its config with its past behind that, which the caller frees. Returns 0,
+ * KEPT_STATE_E_BROKEN or -ENOMEM. */
 int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_bytes);
 
 /* One more process tries to go on with it; which one that is since the last success. */

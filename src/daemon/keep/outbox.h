@@ -41,13 +41,14 @@ typedef struct OutboxBatch {
         uint64_t n_packets_before; /* likewise, of the one before it */
 } OutboxBatch;
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int outbox_new(Outbox *box);
-/* One that another process has made; takes the descriptor over on success only. 0, -EBADMSG, or another errno. */
+/* One that another process has made; takes the descriptor over on success only. Returns 0, -EBADMSG, or another
+ * errno. */
 int outbox_find(Outbox *box, int fd);
 void outbox_deinit(Outbox *box);
 
-/* Room for a batch; the same until it was pushed. NULL: none is free. */
+/* Room for a batch; the same until it was pushed. Returns NULL if none is free. */
 uint8_t *outbox_borrow(Outbox *box);
 bool outbox_has(const Outbox *box, const uint8_t *data);
 void outbox_give_back(Outbox *box, const uint8_t *data);

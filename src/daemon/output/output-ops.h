@@ -41,7 +41,7 @@ typedef struct OutputOps {
         /* What it can compress with, as bits 1 << Codec. */
         unsigned codecs;
 
-        /* Takes over `fd` on success only. 0, OUTPUT_E_… or an errno. `host` is what came with the table. */
+        /* Takes over `fd` on success only. Returns 0, OUTPUT_E_… or an errno. `host` is what came with the table. */
         int (*open)(Output **ret,
                     void *host,
                     int fd,

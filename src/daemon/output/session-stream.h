@@ -66,8 +66,8 @@ void session_stream_init(SessionStream *output,
 /* Closes it; what is not written yet is lost. */
 void session_stream_deinit(SessionStream *output);
 
-/* For all that the session of this config records, at the expense of a login user. `fd` is taken over on success only.
- * 0, OUTPUT_E_… or a negative errno; *ret_why has the reason why a descriptor is unusable. */
+/* For all that the session of this config records, at the expense of a login user. `fd` is taken over on success
+ * only. Returns 0, OUTPUT_E_… or a negative errno; *ret_why has the reason why a descriptor is unusable. */
 int session_stream_open(SessionStream *output,
                         uid_t user,
                         const Config *config,
@@ -111,7 +111,7 @@ void session_stream_check(SessionStream *output);
 bool session_stream_is_settled(const SessionStream *output);
 /* Written or failed: of a read. */
 bool session_stream_is_done(const SessionStream *output);
-/* 0, or a negative errno. */
+/* Returns 0, or a negative errno. */
 int session_stream_status(const SessionStream *output);
 /* What is in the descriptor; its compression and its limit know. */
 uint64_t session_stream_n_written(const SessionStream *output);

@@ -63,7 +63,7 @@ enum {
 };
 
 typedef struct AccessOps {
-        /* 0, ACCESS_E_REFUSED or a negative errno. What the question points to may go when it returns. */
+        /* Returns 0, ACCESS_E_REFUSED or a negative errno. What the question points to may go when it returns. */
         int (*ask)(AccessQuestion **ret,
                    void *host,
                    const AccessAsk *ask,

@@ -33,7 +33,7 @@ typedef struct OwnedOps {
                           const char *trigger,
                           const char *producer,
                           uid_t uid);
-        /* Room for a snapshot of it that a trigger asked for. 0 or a negative errno. */
+        /* Room for a snapshot of it that a trigger asked for. Returns 0 or a negative errno. */
         int (*snapshot_new)(OwnedSession **ret, const OwnedSession *source);
         /* The snapshot has its session, for owned_session_publish(), and is to be told of. 0, or a negative errno,
          * after which it is freed. */
@@ -96,7 +96,7 @@ void owned_sessions_pair(OwnedSessions *one, OwnedSessions *other);
  * holds. Returns false when the uid has left none behind; no other session ever gives way. */
 bool owned_sessions_drop_left(OwnedSessions *sessions, uid_t uid);
 
-/* NULL: it is not one of these. */
+/* Returns NULL if it is not one of these. */
 OwnedSession *owned_sessions_find(const OwnedSessions *sessions, const Session *session);
 
 void owned_session_init(OwnedSession *session, OwnedSessions *sessions);

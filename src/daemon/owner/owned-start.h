@@ -39,15 +39,15 @@ void owned_start_init(OwnedStart *start,
                       PermissionDone done);
 void owned_start_deinit(OwnedStart *start);
 
-/* Whether the session could be had at all. Config and options are set; fills in what it needs of polkit. Where a quota
- * is used up, sessions give way that the same uid has left behind. 0, SESSION_E_… or a negative errno. */
+/* Whether the session could be had at all. Config and options are set; fills in what it needs of polkit. Where a
+ * quota is used up, sessions give way that the same uid has left behind. Returns 0, SESSION_E_… or a negative errno. */
 int owned_start_check(OwnedStart *start,
                       const ServiceInfo *info,
                       PolicyScope scope,
                       SessionError *error);
 
-/* All is granted: opens the output, and makes the session of one that is allocated. 0, an outcome as the error says, or
- * a negative errno. The transport publishes it next. */
+/* All is granted: opens the output, and makes the session of one that is allocated. Returns 0, an outcome as the
+ * error says, or a negative errno. The transport publishes it next. */
 int owned_start_make(OwnedStart *start, OwnedSession *session, OwnedStartError *error);
 
 /* Starts what was made and published, unless its config has it wait. As session_start(). */

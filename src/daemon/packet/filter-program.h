@@ -36,8 +36,8 @@ typedef struct FilterAction {
 
 typedef struct FilterProgram FilterProgram;
 
-/* The overlay (bytecode_overlay_v54), which changes and adds fields, may be empty. 0, -ENOMEM, or -EINVAL with *ret_why
- * set to a constant text. */
+/* The overlay (bytecode_overlay_v54), which changes and adds fields, may be empty. Returns 0, -ENOMEM, or -EINVAL
+ * with *ret_why set to a constant text. */
 int filter_program_new(FilterProgram **ret,
                        const void *bytecode,
                        size_t n_bytecode,

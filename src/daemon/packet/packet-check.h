@@ -41,7 +41,7 @@ enum {
         PACKET_E_FORBIDDEN, /* is about something that its producer may not write */
 };
 
-/* Slices may be cut anywhere, also inside a number. 0, or an outcome; *ret is set on 0 only. */
+/* Slices may be cut anywhere, also inside a number. Returns 0, or an outcome; *ret is set on 0 only. */
 int packet_check(const struct iovec *slices,
                  size_t n_slices,
                  const PacketRules *rules,

@@ -52,7 +52,7 @@ typedef struct SessionRules {
         size_t last; /* found: the next packet is likely to be the same one's */
 } SessionRules;
 
-/* Adds to what the producer may write. 0 or -ENOMEM. */
+/* Adds to what the producer may write. Returns 0 or -ENOMEM. */
 int session_rules_add(SessionRules *rules, uint64_t producer_id, const PacketRules *more);
 
 /* Finds a producer's rules; an unknown producer has those of an ordinary program. */

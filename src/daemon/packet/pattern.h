@@ -26,7 +26,7 @@
 
 typedef struct Pattern Pattern;
 
-/* 0, -EINVAL with the reason in ret_why, -ENOMEM. */
+/* Returns 0, -EINVAL with the reason in ret_why or -ENOMEM. */
 int pattern_new(Pattern **ret, const char *text, char ret_why[static PATTERN_WHY_BYTES]);
 Pattern *pattern_free(Pattern *pattern);
 DEFINE_CLEANUP(Pattern *, pattern_free)

@@ -48,7 +48,7 @@ int string_rules_new(StringRules **ret);
 StringRules *string_rules_free(StringRules *rules);
 DEFINE_CLEANUP(StringRules *, string_rules_free)
 
-/* Copies. 0, -ENOMEM, or -EINVAL with the reason. */
+/* Copies. Returns 0, -ENOMEM, or -EINVAL with the reason. */
 int string_rules_add(StringRules *rules,
                      const StringRule *rule,
                      char ret_why[static PATTERN_WHY_BYTES]);

@@ -29,7 +29,8 @@ enum {
         TRACE_FILTER_E_DROPPED, /* nothing of the packet is allowed, or it is no message */
 };
 
-/* Takes both over on success; `strings` may be NULL. 0, -ENOMEM, or -EINVAL when the program has no Trace.packet. */
+/* Takes both over on success; `strings` may be NULL. Returns 0, -ENOMEM, or -EINVAL when the program has no
+ * Trace.packet. */
 int trace_filter_new(TraceFilter **ret, FilterProgram *program, StringRules *strings);
 TraceFilter *trace_filter_free(TraceFilter *filter);
 DEFINE_CLEANUP(TraceFilter *, trace_filter_free)

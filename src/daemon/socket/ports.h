@@ -74,8 +74,8 @@ OwnedSessions *ports_sessions(const Ports *ports);
 /* What any connection of its user attaches to it by; NULL: nothing, as it was never detached. */
 const char *ports_session_key(const OwnedSession *session);
 /* The two steps of taking one that was left: first it has no session of the core, then it is one of them all. If
- * somebody was attached to it, it waits for them for CONSUMER_AWAIT_NS. 0 or a negative errno, after which the caller
- * frees it. */
+ * somebody was attached to it, it waits for them for CONSUMER_AWAIT_NS. Returns 0 or a negative errno, after which
+ * the caller frees it. */
 int ports_session_allocate(Ports *ports, OwnedSession **ret);
 int ports_session_publish(OwnedSession *session, const char *key, bool was_attached);
 

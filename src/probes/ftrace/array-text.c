@@ -7,7 +7,7 @@
 #include "shared/macro.h"
 
 #define ELEMENT_BYTES_MAX \
-        24 /* the text of one: a separator and a number, or two numbers and a dash */
+        24 /* the text of one element: a separator and a number, or two numbers and a dash */
 
 typedef struct Text {
         char bytes[ARRAY_TEXT_BYTES_MAX];
@@ -40,7 +40,7 @@ int64_t array_load_signed(const uint8_t *at, size_t size) {
         return (int64_t)(array_load(at, size) << n_unused) >> n_unused;
 }
 
-/* False if the text is full, which is marked in the text. */
+/* Returns false if the text is full, which is marked in the text. */
 static bool text_has_room(Text *text) {
         if (text->n + ELEMENT_BYTES_MAX + 4 <= sizeof(text->bytes))
                 return true;
@@ -81,7 +81,7 @@ static void text_add_range(Text *text, size_t first, size_t last) {
         text->n += (size_t)n;
 }
 
-/* The kernel's bitmaps are arrays of its longs. */
+/* The kernel's bitmaps are arrays of longs. */
 static bool mask_has(const uint8_t *data, size_t word_size, size_t bit) {
         size_t n_bits = 8 * word_size;
 

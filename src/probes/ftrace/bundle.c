@@ -3,9 +3,9 @@
 /*
  * Bundle writer
  *
- * What differs between receivers comes first: the fields of a bundle may have any order. The packet is encoded after
- * some free room, into which each receiver's tag, length and first fields are written right before its packet is passed
- * on; nothing is moved or copied for that.
+ * The fields that differ between receivers come first, as the fields of a bundle may have any order. The packet is
+ * encoded behind some free room. Each receiver's tag, length and first fields are written into that room right before
+ * its packet is passed on, so nothing is moved or copied.
  */
 
 #include <errno.h>
@@ -78,7 +78,7 @@ int bundle_writer_use(BundleWriter *writer,
                 writer->compact.switch_id = 0;
         if (!id_set_has(ids, writer->compact.waking_id))
                 writer->compact.waking_id = 0;
-        /* No event has the id 0, but bytes can: no record is that long. */
+        /* No event has the id 0, but damaged bytes may say so: no record is that long. */
         if (writer->compact.switch_id == 0)
                 writer->compact.n_switch_bytes = UINT32_MAX;
         if (writer->compact.waking_id == 0)
@@ -120,7 +120,7 @@ static void bundle_open(BundleWriter *writer, uint64_t timestamp) {
                 writer->n_takers = count_takers(writer, timestamp);
 }
 
-/* Puts the receiver's own fields in front of the common body. Returns where the packet begins. */
+/* Puts the receiver's own fields before the common body. Returns where the packet begins. */
 static uint8_t *
 put_front(BundleWriter *writer, const BundleCpu *cpu, const ReceiverCpu *state, size_t n_body) {
         uint8_t *body = writer->wire->start + FRONT_BYTES_MAX;
@@ -151,7 +151,7 @@ bundle_give(BundleWriter *writer, const BundleCpu *cpu, BundleReceiver *receiver
         uint8_t *packet;
         int r = -ENOMEM;
 
-        /* The receiver begins later, or there is only a loss of other receivers to write. */
+        /* Either the receiver begins later, or all there is to write is a loss of other receivers. */
         if (receiver->from_ns > writer->first_timestamp || (n_body == 0 && !state->lost))
                 return;
         if (!wire_writer_failed(writer->wire)) {
@@ -241,7 +241,7 @@ void bundle_forget_pids(BundleWriter *writer) {
         }
 }
 
-/* False when the record does not fit its id. */
+/* Returns false when the record does not fit its id. */
 static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const PageRecord *record) {
         if (!event_encode(encoder,
                           writer->wire,
@@ -257,7 +257,7 @@ static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const Pa
         return true;
 }
 
-/* Makes sure that the current bundle is for exactly the receivers that want this record. */
+/* Makes sure that the current bundle is exactly for the receivers that want this record. */
 static inline void bundle_prepare(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
         if (LIKELY(writer->is_for_all))
                 return;
@@ -271,12 +271,12 @@ static void close_at(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
         bundle_close(writer, cpu);
 }
 
-/* Events that are written in full, and records that are wrong. */
+/* Handles events that are written in full, and damaged records. */
 static __attribute__((__noinline__)) void
 add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *record) {
         const EventEncoder *encoder = id < writer->n_encoders ? writer->encoders[id] : NULL;
 
-        /* Unwanted events are those of other recordings, or the kernel's own, like stack traces. */
+        /* Unwanted events belong to other recordings or are the kernel's own, such as stack traces. */
         if (!encoder || event_is_filtered(encoder, record->data, record->n_bytes))
                 return;
         bundle_prepare(writer, cpu, record->timestamp);
@@ -286,7 +286,7 @@ add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *r
                 close_at(writer, cpu, record->timestamp);
 }
 
-/* Most events are of these two types, so nothing is read twice here. */
+/* Most events are of these two types, so this reads nothing twice. */
 static inline void
 bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record) {
         const CompactLayout *compact = &writer->compact;
@@ -316,7 +316,7 @@ bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record
                 close_at(writer, cpu, record->timestamp);
 }
 
-/* Whether it is worth looking for a run. */
+/* Whether a run of records is likely enough to look for one. */
 static inline bool has_compact_next(const BundleWriter *writer, const PageReader *reader) {
         uint16_t id;
 
@@ -349,13 +349,13 @@ void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, siz
         }
         if (found)
                 cpu->read_timestamp = reader.timestamp;
-        if (r < 0) { /* the rest of the page is gone */
+        if (r < 0) { /* the rest of the page is lost */
                 bundle_note_error(writer, reader.timestamp, reader.status);
                 bundle_note_loss(writer, cpu);
         }
 }
 
-/* A loss must be reported even if no wanted event follows it. */
+/* A loss must be reported even if no wanted event comes after it. */
 static bool has_untold_loss(const BundleWriter *writer, const BundleCpu *cpu) {
         BundleReceiver *receiver;
 

@@ -27,7 +27,7 @@ enum {
         COLUMN_BYTES = COMPACT_EVENTS_MAX * WIRE_VARINT_MAX,
 };
 
-/* Of no record: what a header has instead of a length also means other things. */
+/* No record has this length: what a header has instead of a length may also mean other things. */
 #define WORDS_NONE UINT32_MAX
 
 /* All columns with their fields, in the order in which they lie in memory. */
@@ -59,11 +59,11 @@ static void sched_reset(CompactSched *sched) {
         sched->n_wakings = 0;
         sched->switch_words = WORDS_NONE;
         sched->waking_words = WORDS_NONE;
-        sched->last_switch = 0; /* the first difference of a bundle is the time itself */
+        sched->last_switch = 0; /* the first difference in a bundle is the time itself */
         sched->last_waking = 0;
         sched->n_comms = 0;
         memset(sched->slots, 0, sizeof(sched->slots));
-        /* Makes all tasks strangers; they are cleared when the number starts over. */
+        /* Makes all tasks unknown. Their entries are only cleared when the number starts over. */
         if (++sched->n_bundles == 0) {
                 memset(sched->tasks, 0, sizeof(sched->tasks));
                 sched->n_bundles = 1;
@@ -139,7 +139,7 @@ static inline int64_t load_long(const uint8_t *record, CompactField field) {
         return value;
 }
 
-/* Nearly all values take a byte or two. Returns the end. */
+/* Nearly all values take one or two bytes. Returns the end. */
 static inline uint8_t *put_value(uint8_t *at, uint64_t value) {
         if (LIKELY(value < 1u << 7)) {
                 *at = (uint8_t)value;
@@ -157,8 +157,8 @@ static inline void column_put(CompactColumn *to, uint64_t value) {
         to->at = put_value(to->at, value);
 }
 
-/* The index of a name in the bundle's table. All 16 bytes are compared: the kernel pads names with zeros, and if
- * it did not, a name would only be listed twice. The caller has made sure of room for one more. */
+/* The index of a name in the bundle's table. All 16 bytes are compared, because the kernel pads names with zeros; if
+ * it did not, a name would merely be listed twice. The caller has made sure that there is room for one more. */
 static uint8_t intern_comm(CompactSched *sched, const uint8_t *comm) {
         uint64_t low, high;
         size_t slot;
@@ -183,7 +183,8 @@ static inline uint64_t task_key(const CompactSched *sched, int32_t pid) {
         return (uint64_t)sched->n_bundles << 32 | (uint32_t)pid;
 }
 
-/* Both columns that say which thread; and remembers it. One whose pid does not fit into the four bytes is not. */
+/* Writes both columns that say which thread it is, and remembers the thread, unless its pid does not fit into four
+ * bytes. */
 static void put_task(CompactSched *sched,
                      int32_t pid,
                      const uint8_t *comm,
@@ -201,7 +202,7 @@ static void put_task(CompactSched *sched,
         task->key = task->n_pid_varint <= sizeof(task->pid_varint) ? task_key(sched, pid) : 0;
 }
 
-/* As in the header of a record of this length, if that says it. */
+/* The header that a record of this length has, if the header tells the length. */
 static uint32_t header_words(const PageRecord *record) {
         return record->n_bytes / 4 <= PAGE_TYPE_DATA_MAX ? record->n_bytes / 4 : WORDS_NONE;
 }
@@ -247,8 +248,8 @@ int32_t compact_sched_add_waking(CompactSched *sched,
 /*
  * Runs
  *
- * The ends of the columns are in local variables: as a byte pointer may point at anything, they would be read again
- * after each byte that is written.
+ * The ends of the columns are kept in local variables: a pointer to bytes may point at anything, so the compiler would
+ * read them again after each byte that is written.
  */
 
 typedef struct RunColumns {
@@ -271,7 +272,7 @@ find_task(const CompactSched *sched, int32_t pid, const uint8_t *comm) {
         return task;
 }
 
-/* A column has room for the longest varint, so for all four bytes. */
+/* A column has room for the longest varint, so it has room for these four bytes, too. */
 static inline void run_put(RunColumns *to, const CompactTask *task, uint64_t now, int32_t prio) {
         to->timestamp = put_value(to->timestamp, now - to->last);
         to->prio = put_value(to->prio, (uint64_t)(int64_t)prio);

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Compact sched: context switches and wake-ups of one CPU as packed columns
+ * Compact sched: the context switches and wake-ups of one CPU as packed columns
  *
- * perfetto.protos.FtraceEventBundle.CompactSched: for each column one array of varints, timestamps as
- * differences, thread names as indices into a table of the bundle. A switch takes about 10 bytes instead of
- * about 70. Only the state of the thread that leaves the CPU is kept: who it was, the switch before says.
+ * perfetto.protos.FtraceEventBundle.CompactSched: each column is one array of varints, timestamps are differences, and
+ * thread names are indices into a table of the bundle. A switch takes about 10 bytes instead of about 70. Of the thread
+ * that leaves the CPU, only the state is kept: the switch before says which thread it was.
  *
- * The columns are encoded as the events come in; closing a bundle only copies them. Nearly all events are of threads
- * that the bundle knows already, and are taken in runs.
+ * The columns are encoded as the events come in, so that closing a bundle only copies them. Nearly all events are about
+ * threads that the bundle already knows, and those are taken in runs.
  */
 
 #include <stdbool.h>
@@ -30,8 +30,8 @@ typedef struct CompactField {
         uint16_t offset, size;
 } CompactField;
 
-/* Where the running kernel has the fields. Ids of 0 mean: not enabled, or not as expected; such events
- * are written in full. */
+/* Where the running kernel has these fields. An id of 0 means that the event is not enabled, or not as expected; it
+ * is then written in full. */
 typedef struct CompactLayout {
         uint16_t switch_id, waking_id;
         uint32_t n_switch_bytes, n_waking_bytes;
@@ -43,7 +43,7 @@ typedef struct CompactColumn {
         uint8_t *start, *at;
 } CompactColumn;
 
-/* A thread that the bundle at hand has named: looking it up saves encoding its pid and looking for its name. */
+/* A thread that the current bundle has named. Looking it up here saves encoding its pid and searching for its name. */
 typedef struct CompactTask {
         uint64_t key; /* the bundle's number above the pid */
         uint64_t comm[2];
@@ -64,7 +64,7 @@ typedef struct CompactSched {
 
         char comms[COMPACT_COMMS_MAX][COMM_BYTES];
         uint8_t n_comms;
-        uint8_t slots[2 * COMPACT_COMMS_MAX]; /* open hash of comms: index + 1 */
+        uint8_t slots[2 * COMPACT_COMMS_MAX]; /* hash table for comms: index + 1 */
 
         uint32_t n_bundles;
         CompactTask tasks[COMPACT_TASKS];
@@ -73,12 +73,12 @@ typedef struct CompactSched {
 int compact_sched_init(CompactSched *sched);
 void compact_sched_deinit(CompactSched *sched);
 
-/* Take a field layout from the kernel's format; leave the id 0 when it is not as expected. */
+/* These take a field layout from the kernel's format, and leave the id 0 if it is not as expected. */
 void compact_layout_set_switch(CompactLayout *layout, const EventFormat *format);
 void compact_layout_set_waking(CompactLayout *layout, const EventFormat *format);
 
-/* The caller has checked compact_sched_is_full() and that the record is of the layout's length. Return the thread that
- * runs next, or is woken. */
+/* The caller has checked compact_sched_is_full() and that the record has the layout's length. These return the
+ * thread that runs next, or that is woken. */
 int32_t compact_sched_add_switch(CompactSched *sched,
                                  const CompactLayout *layout,
                                  const PageRecord *record);
@@ -86,8 +86,8 @@ int32_t compact_sched_add_waking(CompactSched *sched,
                                  const CompactLayout *layout,
                                  const PageRecord *record);
 
-/* Takes as many records as it can: switches and wake-ups of threads that the bundle has named just so before. The next
- * one is for the caller. */
+/* Takes as many records as it can: switches and wake-ups of threads that the bundle has named in the same way
+ * before. The record after them is left to the caller. */
 void compact_sched_run(CompactSched *sched, const CompactLayout *layout, PageReader *reader);
 
 static inline bool compact_sched_is_full(const CompactSched *sched) {

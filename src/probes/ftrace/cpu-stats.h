@@ -13,16 +13,16 @@
 
 typedef struct CpuStats {
         uint32_t cpu;
-        uint64_t entries;        /* in the ring, unread */
-        uint64_t overrun;        /* overwritten before they were read */
-        uint64_t commit_overrun; /* lost to nested interrupts */
+        uint64_t entries;        /* events in the ring that have not been read */
+        uint64_t overrun;        /* events overwritten before they were read */
+        uint64_t commit_overrun; /* events lost to nested interrupts */
         uint64_t n_bytes;
         uint64_t oldest_event_us, now_us;
-        uint64_t dropped_events; /* refused because the ring was full */
+        uint64_t dropped_events; /* events refused because the ring was full */
         uint64_t read_events;
 } CpuStats;
 
-/* Parses the text of per_cpu/cpuN/stats. Counters that a kernel lacks stay 0. */
+/* Parses the text of per_cpu/cpuN/stats. Counters that a kernel does not have stay 0. */
 void cpu_stats_parse(CpuStats *ret, uint32_t cpu, const char *text);
 
 /* Appends FtraceStats.cpu_stats. */

@@ -27,8 +27,8 @@ enum {
  * Definitions
  */
 
-/* The kernel's last complaint, if it is about this definition: what, and the word that it points to. NULL: it says
- * nothing. malloc'ed. */
+/* The kernel's last complaint, if it is about this definition: what is wrong, and the word that it points to.
+ * Returns NULL if it has none. malloc'ed. */
 static char *kernel_reason(const TraceDir *dir, const char *full_name) {
         static const char error[] = "error: ", command[] = "  Command: ";
         _cleanup_(freep) char *log = NULL;
@@ -100,13 +100,13 @@ static int add_defined(DynamicEvents *events,
                 .slice_type = slice_type,
                 .is_kprobe = place->is_kprobe,
         };
-        events->n_events++; /* even a half-made one has to be removed and freed */
+        events->n_events++; /* even a half-made event has to be removed and freed */
         if (!event->name || (place->n_args == 0 && !event->label))
                 return -ENOMEM;
         return event_selection_add(selection, full_name);
 }
 
-/* Events with fields keep their name; of slices the name is in the event, and the kernel's only has to be unique. */
+/* Events with fields keep their name. A slice has its name in the event, so the kernel's name only has to be unique. */
 static void make_full_name(char name[static NAME_BYTES],
                            const DynamicEvents *events,
                            const ProbePlace *place,
@@ -163,7 +163,7 @@ static int define(DynamicEvents *events,
                                                          : SLICE_BEGIN);
 }
 
-/* A slice needs its end, so the exit comes first: without it there is no entry. */
+/* A slice needs its end, so the exit is defined first: if that fails, there is no entry. */
 static int define_place(DynamicEvents *events,
                         const TraceDir *dir,
                         EventSelection *selection,
@@ -182,8 +182,8 @@ static int define_place(DynamicEvents *events,
  * Static probes
  */
 
-/* A probe that the compiler has put into several places is one event, if its arguments are of the same types in all of
- * them; else, and before Linux 5.4, each is an event of its own. */
+/* A probe that the compiler has put into several places is one event if its arguments have the same types in all of
+ * them. Otherwise, and before Linux 5.4, each place is an event of its own. */
 static int define_again(DynamicEvents *events,
                         const TraceDir *dir,
                         EventSelection *selection,
@@ -204,7 +204,7 @@ static int define_again(DynamicEvents *events,
         return define_place(events, dir, selection, place, ret_error);
 }
 
-/* Whether an earlier probe of the file has the same text, and if so, whether at the same place. */
+/* Whether an earlier probe of the file has the same text and, if so, whether it is at the same place. */
 static bool is_again(const StaticProbes *list, const StaticProbe *probe, bool *ret_is_same_place) {
         bool is_again = false;
 
@@ -218,7 +218,7 @@ static bool is_again(const StaticProbes *list, const StaticProbe *probe, bool *r
         return is_again;
 }
 
-/* One of the probes that a config's pattern matches. A refusal is reported for this one alone. */
+/* One of the probes that a config's pattern matches. If it is refused, only this one is reported. */
 static int define_one_static(DynamicEvents *events,
                              const TraceDir *dir,
                              EventSelection *selection,
@@ -288,10 +288,10 @@ static int define_static(DynamicEvents *events,
 }
 
 /*
- * All of a config
+ * The probes of a config
  */
 
-/* What the trace calls a probe that could not be defined. */
+/* The name that the trace has for a probe that could not be defined. */
 static const char *asked_for(const FtraceConfig *config, size_t i) {
         const UprobeConfig *uprobe;
 
@@ -402,7 +402,7 @@ const DynamicEvent *dynamic_events_find(const DynamicEvents *events, const char 
  * Statistics
  */
 
-/* The kernel's list has names without their group; ours are of this recording as good as always. */
+/* The kernel's list names the events without their group. In practice ours are always those of this recording. */
 static bool is_own_kprobe(const DynamicEvents *events, const char *name) {
         for (size_t i = 0; i < events->n_events; i++)
                 if (events->events[i].is_kprobe &&

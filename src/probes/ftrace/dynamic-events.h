@@ -4,9 +4,9 @@
 /*
  * Dynamic events: kprobes and uprobes that a config defines
  *
- * They are in a group of the recording's own (dynamic-slot.h). A probe without arguments is a slice or an instant with
- * its name in the trace; one with arguments is an event with these as fields. Probes that cannot be defined are
- * reported; the others are recorded.
+ * They are in a group that belongs to the recording (dynamic-slot.h). A probe without arguments is a slice or an
+ * instant, which has its name in the trace. A probe with arguments is an event with these as fields. Probes that cannot
+ * be defined are reported, and the others are recorded.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 #define DYNAMIC_ARGS_MAX \
         28 /* of one probe: readers accept 31 fields, and the kernel adds up to two */
 
-/* perfetto.protos.KprobeEvent.KprobeType, of the trace rather than the config */
+/* perfetto.protos.KprobeEvent.KprobeType, as the trace has it, not the config */
 enum {
         SLICE_BEGIN = 1,
         SLICE_END = 2,
@@ -33,7 +33,7 @@ enum {
 
 typedef struct DynamicEvent {
         char *name;  /* "desktrace_0/vfs_read" */
-        char *label; /* of the slice; NULL: an event with fields */
+        char *label; /* of the slice; NULL: it is an event with fields */
         unsigned slice_type;
         bool is_kprobe;
 } DynamicEvent;
@@ -47,7 +47,7 @@ typedef struct DynamicEvents {
 } DynamicEvents;
 
 /* Defines the config's probes. Adds those that could be defined to the selection's events, and the others to its
- * unknown ones. `*ret` is NULL if the config has none. 0, PROBE_E_REFUSED, -ENOMEM. */
+ * unknown ones. `*ret` is NULL if the config has none. Returns 0, PROBE_E_REFUSED or -ENOMEM. */
 int dynamic_events_new(DynamicEvents **ret,
                        const TraceDir *dir,
                        const FtraceConfig *config,
@@ -57,12 +57,12 @@ int dynamic_events_new(DynamicEvents **ret,
 DynamicEvents *dynamic_events_free(DynamicEvents *events);
 DEFINE_CLEANUP(DynamicEvents *, dynamic_events_free)
 
-/* Whether an event of the kernel's list, by its full name, is one that a recording has defined. */
+/* Whether an event of the kernel's list, given by its full name, was defined by a recording. */
 static inline bool dynamic_event_is_ours(const char *name) {
         return strncmp(name, DYNAMIC_EVENT_PREFIX, strlen(DYNAMIC_EVENT_PREFIX)) == 0;
 }
 
-/* NULL if it is not one of them, or if `events` is NULL. */
+/* Returns NULL if it is not one of them, or if `events` is NULL. */
 const DynamicEvent *dynamic_events_find(const DynamicEvents *events, const char *name);
 
 /* Appends FtraceStats.kprobe_stats: how often the kprobes were hit, and how often the kernel could not record a hit. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The file is opened for reading and writing and never truncated: that would remove the definitions of all users. Each
- * write is one definition; "-:group/name" removes all of that name.
+ * The file is opened for reading and writing, and is never truncated, because that would remove everybody's
+ * definitions. Each write is one definition; "-:group/name" removes all with that name.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define DYNAMIC_FILE "dynamic_events"
 #define NAME_BYTES   DYNAMIC_NAME_BYTES
 
-#define STALE_WAITS_MAX 3 /* where others have the dead one's events on, that may be for long */
+#define STALE_WAITS_MAX 3 /* somebody may have the dead process's events enabled for a long time */
 
 static int open_list(const TraceDir *dir) {
         int fd = openat(dir->fd, DYNAMIC_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
@@ -29,7 +29,7 @@ static int open_list(const TraceDir *dir) {
         return fd < 0 ? -errno : fd;
 }
 
-/* A lock of the open file, not of the process: two recordings of one process have two. */
+/* This locks the open file, not the process: two recordings of one process have two locks. */
 static bool lock_slot(int fd, unsigned slot, short type) {
         struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1 };
 
@@ -51,7 +51,7 @@ static int remove_event(int fd, const char *name, unsigned *n_waits) {
         return r;
 }
 
-/* "p:desktrace_3/vfs_read vfs_read ...": the slot and the full name, if it is one of ours. */
+/* "p:desktrace_3/vfs_read vfs_read ...": finds the slot and the full name, if the definition is one of ours. */
 static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAME_BYTES]) {
         const char *colon = strchr(line, ':');
         char *end;
@@ -68,8 +68,8 @@ static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAM
         return true;
 }
 
-/* Removes the definitions of a slot, which the caller has locked. False if some are enabled in an instance that
- * still exists. */
+/* Removes the definitions of a slot that the caller has locked. Returns false if some of them are enabled in an
+ * instance that still exists. */
 static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_removed) {
         unsigned n_waits = STALE_WAITS_MAX;
         bool all = true;
@@ -87,7 +87,7 @@ static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_remov
                         (*n_removed)++;
                 else if (
                         r !=
-                        -ENOENT) /* of several definitions with one name the first took all along */
+                        -ENOENT) /* the first of several definitions with one name took all of them along */
                         all = false;
         }
         return all;

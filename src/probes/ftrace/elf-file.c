@@ -14,9 +14,9 @@
 #include "shared/elf-parts.h"
 #include "shared/fd.h"
 
-/* Opening a device can have side effects, like starting a watchdog, and reading trace_pipe takes data away from
- * another reader. So the file's type is checked first: such files report that they are empty, or are in sysfs.
- * Reading never blocks, whatever the path leads to. */
+/* Opening a device can have side effects, such as starting a watchdog, and reading trace_pipe takes data away from
+ * another reader. So the file's type is checked first: such files say that they are empty, or are in sysfs. Reading
+ * never blocks, whatever the path leads to. */
 static int open_regular(int *ret, const char *path) {
         _cleanup_(fd_closep) int fd = -1;
         char again[64];

@@ -18,11 +18,11 @@
 #define ELF_TABLE_BYTES_MAX \
         (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
 
-/* Opens a program's file, and nothing that has side effects when it is opened or read. 0, PROBE_E_REFUSED. */
+/* Opens a program's file, and nothing that has side effects when it is opened or read. Returns 0 or PROBE_E_REFUSED. */
 int elf_file_open_program(int *ret, const char *path, char **ret_error);
 
 /* `fd` is of a regular file and stays open as long as the result; `path` is for errors. A file with more sections or
- * segments than its header can count is refused: no linker makes such a program. 0, PROBE_E_REFUSED, -EIO. */
+ * segments than its header can count is refused: no linker makes such a program. Returns 0, PROBE_E_REFUSED or -EIO. */
 int elf_file_open(Elf **ret, int fd, const char *path, char **ret_error);
 
 static inline void elf_endp(Elf **elf) {

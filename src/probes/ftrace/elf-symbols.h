@@ -20,8 +20,8 @@
 /* Whether, by the file's symbols, a function begins at that offset. 0 with `*ret`; PROBE_E_REFUSED. */
 int elf_has_function_at(bool *ret, int fd, const char *path, uint64_t offset, char **ret_error);
 
-/* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the
- * nearest name if there is one; -ENOMEM. */
+/* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. Returns 0; PROBE_E_REFUSED,
+ * with the nearest name if there is one; -ENOMEM. */
 int elf_find_function(uint64_t *ret_offset,
                       int fd,
                       const char *path,

@@ -20,10 +20,9 @@ enum {
         EVENT_PID = 2,
 };
 
-#define PLAIN_BYTES_MAX \
-        (16u << 10) /* no event asks for more room than it needs by more than this */
+#define PLAIN_BYTES_MAX (16u << 10) /* no event asks for more than this beyond what it needs */
 
-/* The kernel's dev_t has 12 bits of major above 20 of minor; user space's is mixed. */
+/* The kernel's dev_t has 12 bits of major number above 20 bits of minor number. User space mixes the bits. */
 static uint64_t load_device(const uint8_t *at) {
         uint32_t device = (uint32_t)array_load(at, 4);
 
@@ -43,8 +42,8 @@ static void put_array(WireWriter *wire, const FieldEncoder *field, const uint8_t
                 array_put_numbers(wire, field->number, shape, at, n);
 }
 
-/* __data_loc and __rel_loc: a word of 16 bits offset below 16 bits length. A length that goes past the
- * record is cut. False when it begins behind it. */
+/* __data_loc and __rel_loc: a word of 16 bits offset below 16 bits length. A length that goes past the record is
+ * cut. Returns false when it begins behind it. */
 static bool locate(const FieldEncoder *field,
                    const uint8_t *record,
                    uint32_t n_record,
@@ -140,7 +139,7 @@ static uint64_t symbol_of(uint64_t address, KernelSymbols *symbols) {
         return symbols ? kernel_symbols_use(symbols, address) : address;
 }
 
-/* Of the steps before STEP_CHARS. */
+/* For the steps before STEP_CHARS. */
 static inline uint64_t
 plain_value(const FieldEncoder *field, const uint8_t *at, KernelSymbols *symbols) {
         switch (field->step) {
@@ -167,7 +166,7 @@ plain_value(const FieldEncoder *field, const uint8_t *at, KernelSymbols *symbols
 }
 
 static inline uint8_t *plain_put_tag(uint8_t *to, const uint8_t *tag, size_t n_tag) {
-        memcpy(to, tag, FIELD_TAG_MAX); /* all, as that is one store */
+        memcpy(to, tag, FIELD_TAG_MAX); /* all of it, because that is a single store */
         return to + n_tag;
 }
 
@@ -192,7 +191,7 @@ plain_put_texts(uint8_t *to, const FieldEncoder *field, const uint8_t *record, u
         return plain_put_text(to, field, record + offset, n_bytes);
 }
 
-/* Writes the length of a message before it. One of more than a byte moves the message up. */
+/* Writes the length of a message before it. If that takes more than one byte, the message is moved up. */
 static inline uint8_t *plain_end(uint8_t *body, uint8_t *end) {
         size_t n = (size_t)(end - body), n_more;
 
@@ -236,7 +235,7 @@ static uint8_t *plain_put(uint8_t *to,
         return plain_end(event, plain_end(body, to));
 }
 
-/* The slow way, for what is not plain. */
+/* The slow path, for events that are not plain. */
 static void put_event(const EventEncoder *encoder,
                       WireWriter *wire,
                       uint64_t timestamp,

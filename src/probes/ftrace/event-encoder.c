@@ -34,7 +34,7 @@ static uint32_t field_type(const FieldEncoder *field) {
         return field->kind == FIELD_SIGNED ? TYPE_INT64 : TYPE_UINT64;
 }
 
-/* Whether a kernel's field can be written as the message's type of it. */
+/* Whether a field of the kernel can be written as the type that the message has for it. */
 static bool field_fits(const EventField *field, const char *suffix) {
         if (streq(suffix, "$"))
                 return field_kind_is_text(field->kind) || field->kind == FIELD_POINTER;
@@ -43,7 +43,7 @@ static bool field_fits(const EventField *field, const char *suffix) {
         return field_kind_is_number(field->kind);
 }
 
-/* Pointers in syscalls/ are those of user space, which nothing is known of. */
+/* Pointers in syscalls/ lead to user space, about which nothing is known. */
 static FieldStyle
 field_style(const EventFormat *format, const EventField *field, const char *suffix) {
         if (streq(suffix, "&"))
@@ -72,7 +72,7 @@ static uint8_t tag_encode(uint8_t *to, uint32_t number, unsigned type) {
         return (uint8_t)(wire_encode_varint(to, (uint64_t)number << 3 | type) - to);
 }
 
-/* By the size of an integer, which is 1, 2, 4 or 8. */
+/* Indexed by the size of an integer, which is 1, 2, 4 or 8. */
 static FieldStep integer_step(FieldStep first, size_t size) {
         return first + (size == 1 ? 0u : size == 2 ? 1u : size == 4 ? 2u : 3u);
 }
@@ -102,7 +102,7 @@ static FieldStep field_step(const FieldEncoder *field) {
         }
 }
 
-/* The most that a field can take, without a text that is anywhere in the record. */
+/* The most bytes that a field can take, except for a text that may be anywhere in the record. */
 static uint32_t field_room(const FieldEncoder *field) {
         return FIELD_TAG_MAX + WIRE_VARINT_MAX + (field->step == STEP_CHARS ? field->size : 0u);
 }
@@ -188,7 +188,7 @@ static int encoder_describe(EventEncoder *encoder, const EventFormat *format) {
         return wire_writer_failed(&wire) ? -ENOMEM : 0;
 }
 
-/* A kprobe_event says which it is, and nothing of the record. */
+/* A kprobe_event says which probe it is, and has nothing of the record. */
 static int encoder_set_slice(EventEncoder *encoder, const EncoderOptions *options) {
         WireWriter wire;
 
@@ -203,7 +203,7 @@ static int encoder_set_slice(EventEncoder *encoder, const EncoderOptions *option
         return wire_writer_failed(&wire) ? -ENOMEM : 0;
 }
 
-/* Only for the event whose text is the whole rest of the record. */
+/* Only for an event whose text fills the whole rest of the record. */
 static void encoder_set_print_filter(EventEncoder *encoder,
                                      const EventFormat *format,
                                      const PrintFilter *filter) {
@@ -215,7 +215,7 @@ static void encoder_set_print_filter(EventEncoder *encoder,
         encoder->text_offset = text->offset;
 }
 
-/* The task of a pid has to be looked up again after these. */
+/* After these events, the task of the pid has to be looked up again. */
 static bool makes_task(const char *event) {
         return streq(event, "task_newtask") || streq(event, "task_rename") ||
                streq(event, "sched_process_exec");

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Event encoder: from a tracepoint's record to a perfetto.protos.FtraceEvent
+ * Event encoder: turns a tracepoint's record into a perfetto.protos.FtraceEvent
  *
- * Compiled once for each enabled event, from the running kernel's format and, when there is one, the row
- * of the event table. An event without a row is generic: its message has the kernel's id + 65536 as field
- * number, its fields are numbered in the kernel's order, and a descriptor of it goes with each bundle
- * in which it occurs, so that a reader needs nothing else.
+ * It is compiled once for each enabled event, from the running kernel's format and the event's row in the event table.
+ * An event without a row is generic. Its message has the kernel's id + 65536 as its field number, its fields are
+ * numbered in the kernel's order, and each bundle in which it occurs carries a descriptor of it, so a reader needs
+ * nothing else.
  */
 
 #include <stdbool.h>
@@ -21,21 +21,20 @@
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
-/* Numbers of generic events. Kernel ids are 16 bits and the same for all tracefs instances, so no two
- * events of a trace share one. */
+/* Numbers of generic events. Kernel ids have 16 bits and are the same in all tracefs instances, so no two events of
+ * a trace share a number. */
 #define EVENT_GENERIC_BASE       65536u
 #define EVENT_GENERIC_FIELDS_MAX 31 /* readers refuse descriptors with field numbers from 32 on */
 #define EVENT_HEAD_MAX           64 /* bytes before the fields, with room for the lengths to grow */
-#define EVENT_PIDS_MAX           4  /* pid_t fields of one event that are looked at */
+#define EVENT_PIDS_MAX           4  /* pid_t fields of one event that we look at */
 
-/* What an event is written as, if not as the event table says. A zeroed one is the default. Pointers must outlive the
- * encoder, but for the name. */
+/* How an event is written, if not as the event table says. A zeroed one is the default. All pointers but the name's
+ * must outlive the encoder. */
 typedef struct EncoderOptions {
-        const KernelStrings *strings;    /* texts that records point to; or NULL */
+        const KernelStrings *strings;    /* the texts that records point to; or NULL */
         const PrintFilter *print_filter; /* of ftrace/print; or NULL */
-        const char
-                *slice_name; /* kprobe_event of this name, without the record's fields; or NULL */
-        unsigned slice_type; /* perfetto.protos.KprobeEvent.KprobeType */
+        const char *slice_name; /* writes a kprobe_event of this name, without fields; or NULL */
+        unsigned slice_type;    /* perfetto.protos.KprobeEvent.KprobeType */
 } EncoderOptions;
 
 typedef enum FieldStyle {
@@ -44,9 +43,9 @@ typedef enum FieldStyle {
         FIELD_AS_TEXT,   /* an array, or the address of a text */
 } FieldStyle;
 
-#define FIELD_TAG_MAX 4 /* bytes; the largest numbers are those of generic events */
+#define FIELD_TAG_MAX 4 /* bytes; the numbers of generic events are the largest */
 
-/* How a field is written when there is room for all of the event. Integers are by their bits. */
+/* How to write a field when there is room for the whole event. Integers are named by their bits. */
 typedef enum FieldStep {
         STEP_UNSIGNED_8,
         STEP_UNSIGNED_16,
@@ -61,10 +60,10 @@ typedef enum FieldStep {
         STEP_SYMBOL_32,
         STEP_SYMBOL_64,
         STEP_DEVICE,
-        STEP_CHARS, /* from here on texts */
+        STEP_CHARS, /* texts from here on */
         STEP_TAIL,
         STEP_LOCATION, /* of a text elsewhere in the record */
-        STEP_SLOW,     /* nobody knows how long it becomes: it asks for room itself */
+        STEP_SLOW,     /* of unknown length: this step asks for room itself */
 } FieldStep;
 
 typedef struct FieldEncoder {
@@ -88,7 +87,7 @@ typedef struct EventEncoder {
         FieldEncoder *fields;
         size_t n_fields;
 
-        /* A plain event reserves room once: these bytes, and those of the record for each text in it. */
+        /* A plain event reserves room once: this many bytes, plus those of the record for each of its texts. */
         bool is_plain;
         uint8_t tag[FIELD_TAG_MAX]; /* of the event's message */
         uint8_t n_tag;
@@ -96,21 +95,21 @@ typedef struct EventEncoder {
 
         uint16_t pid_offsets[EVENT_PIDS_MAX];
         size_t n_pids;
-        bool makes_task; /* its pids are of new tasks, or of tasks with a new name */
+        bool makes_task; /* its pids belong to new tasks, or to tasks with a new name */
         const KernelStrings *strings;
         const PrintFilter *print_filter;
         uint32_t text_offset; /* of the print_filter's text */
 
-        /* The same for each record, before the fields; or NULL. */
+        /* What is the same for each record, and comes before the fields; or NULL. */
         uint8_t *constant;
         size_t n_constant;
 
-        /* Generic only: encoded FtraceEventBundle.GenericEventDescriptor. */
+        /* For generic events: the encoded FtraceEventBundle.GenericEventDescriptor. */
         uint8_t *descriptor;
         size_t n_descriptor;
 } EventEncoder;
 
-/* 0, -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int event_encoder_new_with(EventEncoder **ret,
                            const EventFormat *format,
                            const EncoderOptions *options);
@@ -122,8 +121,8 @@ static inline int event_encoder_new(EventEncoder **ret, const EventFormat *forma
 EventEncoder *event_encoder_free(EventEncoder *encoder);
 DEFINE_CLEANUP(EventEncoder *, event_encoder_free)
 
-/* Appends FtraceEventBundle.event. False when the record is too short to be this event. With `symbols`, addresses of
- * functions are written as numbers of those. */
+/* Appends FtraceEventBundle.event. Returns false when the record is too short to be this event. With `symbols`,
+ * addresses of functions are written as those symbols' numbers. */
 bool event_encode(const EventEncoder *encoder,
                   WireWriter *wire,
                   uint64_t timestamp,
@@ -131,7 +130,7 @@ bool event_encode(const EventEncoder *encoder,
                   uint32_t n_record,
                   KernelSymbols *symbols);
 
-/* Whether the config leaves this record out, which must be as long as event_encode() wants it. */
+/* Whether the config leaves out this record, which must be as long as event_encode() wants it. */
 static inline bool
 event_is_filtered(const EventEncoder *encoder, const uint8_t *record, uint32_t n_record) {
         return UNLIKELY(encoder->print_filter) && n_record >= encoder->text_offset &&

@@ -7,7 +7,7 @@
 #include "probes/ftrace/event-format.h"
 #include "probes/ftrace/field-line.h"
 
-#define LOCATION_BYTES 4 /* of __data_loc and __rel_loc, on every kernel */
+#define LOCATION_BYTES 4 /* bytes of a __data_loc or __rel_loc, on every kernel */
 
 static bool is_text(const FieldLine *line) {
         return field_type_has(line, "char") && !field_type_has(line, "unsigned") &&
@@ -38,7 +38,7 @@ static FieldKind field_kind(const FieldLine *line, unsigned long_size) {
         return line->is_signed ? FIELD_SIGNED : FIELD_UNSIGNED;
 }
 
-/* Of an integer by its last word; 0: not known. "long" has another size on other machines. */
+/* The size of an integer by the last word of its type; 0: not known. "long" has another size on other machines. */
 static uint32_t word_size(const FieldLine *line) {
         static const struct {
                 const char *word;
@@ -55,7 +55,7 @@ static uint32_t word_size(const FieldLine *line) {
         return 0;
 }
 
-/* Of one element of an array. What is no integer is shown as bytes. */
+/* The size of one element of an array. Elements that are no integers are shown as bytes. */
 static uint8_t element_size(const FieldLine *line, unsigned long_size) {
         uint32_t size = line->size;
 
@@ -68,7 +68,7 @@ static uint8_t element_size(const FieldLine *line, unsigned long_size) {
         return size == 2 || size == 4 || size == 8 ? (uint8_t)size : 1;
 }
 
-/* A record has nothing before the common fields, and not more than 64 KiB. */
+/* The common fields come first in a record, which has no more than 64 KiB. */
 static bool field_is_sane(const FieldLine *line) {
         if (line->offset < RECORD_COMMON_BYTES || line->offset > UINT16_MAX ||
             line->size > UINT16_MAX)
@@ -97,7 +97,7 @@ static int format_add_field(EventFormat *format, const FieldLine *line, unsigned
         return 0;
 }
 
-/* The event's own, up to an empty line. */
+/* Reads the event's own fields, up to an empty line. */
 static int format_take_fields(EventFormat *format, TextCursor *cursor, unsigned long_size) {
         FieldLine line;
         size_t n_room = 0;
@@ -158,7 +158,7 @@ int event_format_parse_words(EventFormat **ret,
         r = format_take_head(format, &cursor);
         if (r == 0)
                 r = format_take_fields(format, &cursor, long_size);
-        /* The print format follows, which is not needed here. */
+        /* The print format comes next, and is not needed here. */
         if (r == 0 && !text_skip(&cursor, "print fmt:"))
                 r = -EBADMSG;
         if (r < 0)

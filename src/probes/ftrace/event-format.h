@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Event format: what a tracepoint's record looks like in the running kernel
+ * Event format: the layout of a tracepoint's record in the running kernel
  *
- * Made from the text of events/GROUP/NAME/format, without its "print fmt". Fields are listed without the common ones,
- * which are at the same place in each record: u16 id, u8 flags, u8 preemption count, s32 pid.
+ * It is read from the text of events/GROUP/NAME/format, without its "print fmt". The list of fields leaves out the
+ * common ones, which are at the same place in each record: u16 id, u8 flags, u8 preemption count, s32 pid.
  *
- * All of a kernel's events are read before a recording of them starts. libtraceevent takes ten times as long for that,
- * and trusts the text to be the kernel's.
+ * Before a recording of all of a kernel's events starts, all formats are read. libtraceevent takes ten times as long
+ * for that, and trusts the text to be the kernel's.
  */
 
 #include <stdbool.h>
@@ -28,14 +28,14 @@ typedef enum FieldKind {
         FIELD_UNSIGNED,   /* an integer of 1, 2, 4 or 8 bytes; bool, pointer */
         FIELD_SIGNED,     /* the same, sign-extended */
         FIELD_DEVICE,     /* the kernel's dev_t */
-        FIELD_POINTER,    /* const char *: the address of a text of the kernel's */
+        FIELD_POINTER,    /* const char *: the address of one of the kernel's texts */
         FIELD_CHARS,      /* char[n], up to the first NUL */
         FIELD_TAIL,       /* char[0]: text up to the end of the record */
         FIELD_LOC_STRING, /* __data_loc char[]: offset from the record's start */
         FIELD_REL_STRING, /* __rel_loc char[]: offset from the end of the field */
-        FIELD_ARRAY,      /* of anything else; of size 0: up to the end of the record */
-        FIELD_LOC_ARRAY,  /* __data_loc of anything else */
-        FIELD_REL_ARRAY,  /* __rel_loc of anything else */
+        FIELD_ARRAY,      /* other types; if its size is 0, up to the end of the record */
+        FIELD_LOC_ARRAY,  /* __data_loc of another type */
+        FIELD_REL_ARRAY,  /* __rel_loc of another type */
         _FIELD_KIND_N,
 } FieldKind;
 
@@ -56,10 +56,10 @@ typedef struct EventFormat {
         size_t n_fields;
 } EventFormat;
 
-#define EVENT_FIELDS_MAX 128 /* fields of one event; the largest of 6.18 have about 40 */
+#define EVENT_FIELDS_MAX 128 /* fields of one event; the largest events of 6.18 have about 40 */
 
-/* `long_size` is the kernel's (PageLayout.commit_size), which may differ from this program's. 0, -EBADMSG when the
- * text is no format, -ENOMEM. */
+/* `long_size` is the kernel's (PageLayout.commit_size), which may differ from this program's. Returns 0, -EBADMSG
+ * when the text is no format or -ENOMEM. */
 int event_format_parse_words(EventFormat **ret,
                              const char *group,
                              const char *text,
@@ -74,7 +74,7 @@ event_format_parse(EventFormat **ret, const char *group, const char *text, size_
 EventFormat *event_format_free(EventFormat *format);
 DEFINE_CLEANUP(EventFormat *, event_format_free)
 
-/* NULL when the event has no such field. */
+/* Returns NULL when the event has no such field. */
 const EventField *event_format_find(const EventFormat *format, const char *name);
 
 static inline bool field_kind_is_text(FieldKind kind) {

@@ -21,7 +21,7 @@ typedef struct EventList {
         size_t n_bytes, n_bytes_max;
 } EventList;
 
-/* The same as "group/name" in a file of the kernel's; at `name` is room for EVENT_NAME_MAX. */
+/* Writes the same as "group/name" in a file of the kernel; `name` has room for EVENT_NAME_MAX. */
 static bool parse_event(char *name, const char *line, size_t n, char separator) {
         const char *at = memchr(line, separator, n);
 
@@ -72,7 +72,7 @@ static int for_each_line(const char *text,
         return r;
 }
 
-/* "p:group/name place", "s:group/name ..."; what has no group is a user event. */
+/* "p:group/name place", "s:group/name ...". A definition without a group is a user event. */
 static int visit_dynamic(EventList *list, const char *line, size_t n, void *userdata) {
         const char *at = memchr(line, ':', n);
         char name[EVENT_NAME_MAX];
@@ -142,7 +142,8 @@ int event_list_read_at(int root, char ***ret) {
         return r;
 }
 
-/* The name is a peer's, and the file is read with our rights: two components that lead nowhere else. */
+/* The name comes from a peer, and the file is read with our rights. So the name must have two components, and they
+ * must not lead elsewhere. */
 static bool is_event_path(const char *name) {
         const char *slash = strchr(name, '/');
 

@@ -11,7 +11,8 @@
 #include "probes/ftrace/event-table.h"
 #include "shared/text.h"
 
-/* Not in available_events, as they have no switch: what programs write to trace_marker, and what tracers write. */
+/* These are not in available_events, as they have no switch: what programs write to trace_marker, and what tracers
+ * write. */
 static const char *const implied_events[] = {
         "ftrace/print",
         "ftrace/funcgraph_entry",
@@ -19,15 +20,15 @@ static const char *const implied_events[] = {
 };
 
 #define EVENT_GROUP_BYTES 128
-#define UNKNOWN_NAMED_MAX 5 /* in one error; the trace has all */
+#define UNKNOWN_NAMED_MAX 5 /* named in one error; the trace lists all of them */
 
-/* The kernel's events as "group/name" and as bare names, which is what text_nearest() takes; without those that
- * recordings define, as each has its own. */
+/* The kernel's events as "group/name" and as bare names, which is what text_nearest() takes. Events that recordings
+ * have defined are left out, as each recording has its own. */
 typedef struct EventIndex {
         char *text;
         const char **full, **bare;
         size_t n;
-        const char **groups; /* as "group/" and a star */
+        const char **groups; /* each is "group/" and a star */
         char *group_text;
         size_t n_groups;
 } EventIndex;
@@ -132,7 +133,7 @@ static bool is_in_table(const char *pattern) {
         return false;
 }
 
-/* Groups of events, among which the nearest name is looked for; the kernel lists the events of a group together. */
+/* The groups among whose events the nearest name is looked for. The kernel lists the events of a group together. */
 static void event_index_add_groups(EventIndex *index, size_t n_text) {
         char *to = malloc(n_text + EVENT_GROUP_BYTES + 3 * index->n);
         size_t n_last = 0;
@@ -222,7 +223,7 @@ static void mark_groups(EventSelection *selection, size_t first) {
         }
 }
 
-/* `taken` has what is in the selection already. */
+/* `taken` has the events that are in the selection already. */
 static int select_pattern(EventSelection *selection,
                           const EventIndex *index,
                           bool *taken,

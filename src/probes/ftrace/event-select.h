@@ -17,7 +17,7 @@
 typedef struct EventName {
         char *text; /* "group/name" */
         size_t n_group;
-        size_t n_whole; /* this many events from here on are the whole group; 0: not known to be */
+        size_t n_whole; /* this many events from here on are the whole group; 0: unknown */
 } EventName;
 
 typedef struct UnknownEvent {
@@ -33,11 +33,11 @@ typedef struct EventSelection {
 } EventSelection;
 
 #define EVENT_PATTERNS_MAX 1024 /* names in one config */
-#define EVENT_NEAREST_MAX  32   /* unknown ones, of which it is told what was perhaps meant */
+#define EVENT_NEAREST_MAX  32 /* unknown names for which the error suggests what was perhaps meant */
 #define EVENT_ALL          "*/*"
 
-/* `available` is the text of available_events. Without `generic`, events that are not in the event table are left out.
- * 0, PROBE_E_REFUSED when there are too many names, -ENOMEM. */
+/* `available` is the text of available_events. Without `generic`, events that are not in the event table are left
+ * out. Returns 0, PROBE_E_REFUSED when there are too many names or -ENOMEM. */
 int event_select(EventSelection *ret,
                  const char *available,
                  char *const *patterns,
@@ -46,9 +46,9 @@ int event_select(EventSelection *ret,
                  char **ret_error);
 void event_selection_deinit(EventSelection *selection);
 
-/* For events that are not found but made. Takes `why`. 0, -ENOMEM. */
+/* For events that are made rather than found. Takes over `why`. Returns 0 or -ENOMEM. */
 int event_selection_add(EventSelection *selection, const char *full);
 int event_selection_add_unknown(EventSelection *selection, const char *name, char *why);
 
-/* For a config without any known event: names all unknown ones. Returns PROBE_E_REFUSED, or -ENOMEM. */
+/* For a config that names no known event: lists all unknown ones. Returns PROBE_E_REFUSED or -ENOMEM. */
 int event_selection_refuse(const EventSelection *selection, char **ret_error);

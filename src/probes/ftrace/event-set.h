@@ -21,8 +21,8 @@ typedef struct EventSet {
 
 void event_set_deinit(EventSet *set);
 
-/* Adding an event again is allowed. With `compact`, sched_switch and sched_waking go into columns, if the kernel has
- * them as expected. 0, -ENOMEM. */
+/* The same event may be added again. With `compact`, sched_switch and sched_waking go into columns if the kernel has
+ * them in the expected form. Returns 0 or -ENOMEM. */
 int event_set_add_with(EventSet *set,
                        const EventFormat *format,
                        bool compact,

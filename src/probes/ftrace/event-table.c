@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The numbers are those of Perfetto's protos/perfetto/trace/ftrace/; the names of fields are the
- * kernel's own, and are matched with its format files at run time.
+ * The numbers are those of Perfetto's protos/perfetto/trace/ftrace/. The names of fields are the kernel's own, and are
+ * compared with its format files at run time.
  */
 
 #include <stdlib.h>

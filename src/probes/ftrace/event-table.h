@@ -14,18 +14,18 @@
 typedef struct EventSpec {
         const char *group, *name;
         uint32_t number; /* field of FtraceEvent */
-        /* The message's fields by name, in the order of their numbers from 1; "-" where a number is not
-         * in use. "$" behind a name says string, "[]" repeated, all else are integers: "&" is the address
-         * of a function, whose name readers look up in InternedData.kernel_symbols. */
+        /* The message's fields by name, in the order of their numbers from 1; "-" where a number is not in use.
+         * Behind a name, "$" means a string and "[]" a repeated field. All others are integers, of which "&" marks
+         * the address of a function, whose name readers look up in InternedData.kernel_symbols. */
         const char *fields;
 } EventSpec;
 
 extern const EventSpec event_specs[];
 extern const size_t n_event_specs;
 
-/* NULL when the event has no message of its own. */
+/* Returns NULL when the event has no message of its own. */
 const EventSpec *event_spec_find(const char *group, const char *name);
 
-/* How a field of the message is written; `ret_suffix` gets "", "$", "[]" or "&". 0 when the message has no
- * field of that name, else its number. */
+/* How a field of the message is written: `ret_suffix` is set to "", "$", "[]" or "&". Returns the field's number, or
+ * 0 if the message has no field of that name. */
 uint32_t event_spec_field(const EventSpec *spec, const char *name, const char **ret_suffix);

@@ -6,7 +6,7 @@
 
 #define NUMBER_DIGITS_MAX 7
 
-/* Of C, whatever the locale. */
+/* As in C, whatever the locale. */
 static bool is_name_character(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_';
@@ -16,7 +16,7 @@ static bool is_type_character(char c) {
         return is_name_character(c) || c == ' ' || c == '*';
 }
 
-/* Lengths that the kernel did not compute are as in its source: "TASK_COMM_LEN", "(16 + 1)". */
+/* A length that the kernel did not compute is written as in its source: "TASK_COMM_LEN", "(16 + 1)". */
 static bool is_length_character(char c) {
         return is_type_character(c) || c == '(' || c == ')' || c == '+' || c == '-' || c == '/';
 }
@@ -68,7 +68,7 @@ bool field_type_has(const FieldLine *line, const char *word) {
         return false;
 }
 
-/* Words and asterisks, with one space between. */
+/* Words and asterisks, with one space between them. */
 static bool take_type(FieldLine *line, const char *at, const char *end) {
         size_t n = 0;
 
@@ -100,7 +100,8 @@ static void skip_while(TextCursor *cursor, bool (*is_one)(char)) {
                 cursor->at++;
 }
 
-/* The last word is the name, all before it are the type. Where data is elsewhere, there are often brackets between. */
+/* The last word is the name, and all words before it are the type. If the data is elsewhere, there are often
+ * brackets between them. */
 static bool take_type_and_name(FieldLine *line, TextCursor *cursor) {
         const char *start, *name, *end;
 
@@ -133,7 +134,7 @@ static bool take_length(FieldLine *line, TextCursor *cursor) {
         return text_skip(cursor, "]");
 }
 
-/* Kernels before 2.6.30 do not say the sign. */
+/* Kernels before 2.6.30 do not say whether the field is signed. */
 static bool take_sign(FieldLine *line, TextCursor *cursor) {
         uint32_t sign = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * All events of the running kernel are prepared: which of them were on before, nobody knows. Readers drop what is older
- * than the session unless the stats say that a ring was preserved, so these come first.
+ * All events of the running kernel are prepared, because nobody knows which of them were enabled before. Readers drop
+ * events that are older than the session unless the stats say that a ring was preserved, so the stats come first.
  */
 
 #include <dirent.h>
@@ -62,7 +62,7 @@ static void frozen_freep(FrozenProbe **probe) {
         frozen_free(*probe);
 }
 
-/* Only what has stopped stands still, and has an end. */
+/* An instance does not change, and has an end, only if it has stopped recording. */
 static int check_is_off(FrozenProbe *probe, const char *name, char **ret_error) {
         _cleanup_(freep) char *on = NULL;
         int r;
@@ -78,7 +78,7 @@ static int check_is_off(FrozenProbe *probe, const char *name, char **ret_error) 
                 probe->instance->path);
 }
 
-/* Other clocks start over with each boot, too, but are not the trace's. */
+/* Other clocks start over with each boot, too, but the trace does not use them. */
 static void note_clock(FrozenProbe *probe, ProbeNotes *notes) {
         _cleanup_(freep) char *clocks = NULL;
 
@@ -202,7 +202,7 @@ static uint64_t frozen_poll(void *userdata, uint64_t now_ns) {
         return PROBE_NEVER;
 }
 
-/* Instances that outlive a boot say what they know of the one before: last_boot_info, before 6.15 last_text_delta. */
+/* Instances that outlive a boot have a file about the previous one: last_boot_info, or last_text_delta before 6.15. */
 static bool outlives_boot(int instances_fd, const char *name) {
         static const char *const files[] = { "last_boot_info", "last_text_delta" };
         char file[512];

@@ -12,7 +12,7 @@
 
 #define TRACING "sys/kernel/tracing"
 #define OLD_TRACING \
-        "sys/kernel/debug/tracing" /* before Linux 4.1, and where debugfs brings it along */
+        "sys/kernel/debug/tracing" /* before Linux 4.1, and wherever debugfs includes it */
 #define MOUNT "mount -t tracefs tracefs /" TRACING
 
 static int refuse_file(char **ret_error, int root, const char *file, int error) {
@@ -22,7 +22,7 @@ static int refuse_file(char **ret_error, int root, const char *file, int error) 
         return probe_refuse(ret_error, "cannot open /%s: %s%s", file, strerror(error), why);
 }
 
-/* Where tracefs is not mounted, the directory is there and empty. */
+/* Where tracefs is not mounted, the directory exists and is empty. */
 static bool is_mounted(int root, const char *path) {
         _cleanup_(fd_closep) int dir = openat(root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -31,7 +31,7 @@ static bool is_mounted(int root, const char *path) {
         return r == 0 || r == -EACCES;
 }
 
-/* When recording begins, libtracefs mounts tracefs if it may. */
+/* When recording begins, libtracefs mounts tracefs if it is allowed to. */
 static int check_unmounted(int root, char **ret_error) {
         int r = denial_check(root, TRACING, F_OK);
 
@@ -48,7 +48,7 @@ static int check_unmounted(int root, char **ret_error) {
         return probe_refuse(ret_error, "tracefs is not mounted; mount it: %s", MOUNT);
 }
 
-/* Lockdown closes the files, not the directories. */
+/* Lockdown closes the files, but not the directories. */
 static int check_files(int root, const char *path, int tracing, char **ret_error) {
         static const char *const files[] = { "trace_clock", "instances" };
 

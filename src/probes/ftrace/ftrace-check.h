@@ -8,5 +8,5 @@
 /* ProbeOps.check. */
 int ftrace_check(char **ret_error);
 
-/* The same of a tree of fixtures: sys/kernel/tracing and what denial.h reads. */
+/* The same for a tree of fixtures: sys/kernel/tracing, and the files that denial.h reads. */
 int ftrace_check_at(int root, char **ret_error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Setup does all that the kernel can refuse (ftrace-setup.h, ring.h). Start only switches recording on, or joins a ring
- * that records already.
+ * Setup does everything that the kernel can refuse (ftrace-setup.h, ring.h). Start only switches recording on, or joins
+ * a ring that is already recording.
  */
 
 #include <errno.h>
@@ -134,7 +134,7 @@ static int ftrace_fd(void *userdata) {
         return stream_fd(probe->stream);
 }
 
-/* Both: a ring may have overwritten the start's since it was written. */
+/* Writes both: a ring may have overwritten the packets of the start since they were written. */
 static void probe_write_both_stats(FtraceProbe *probe) {
         probe_write_stats(probe, true);
         probe_write_stats(probe, false);

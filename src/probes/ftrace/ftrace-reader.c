@@ -12,7 +12,7 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define FTRACE_CPUS_MAX 1024 /* readers refuse bundles of CPUs from this number on */
+#define FTRACE_CPUS_MAX 1024 /* readers refuse bundles of CPUs with this number or a higher one */
 #define EVENTS_AT_ONCE  64   /* of epoll */
 
 static int reader_add_cpu(FtraceReader *reader, unsigned cpu) {
@@ -34,7 +34,7 @@ static int reader_add_cpu(FtraceReader *reader, unsigned cpu) {
         return 0;
 }
 
-/* The kernel makes a directory for each CPU that it might ever see. */
+/* The kernel makes a directory for each CPU that might ever exist. */
 static int reader_add_cpus(FtraceReader *reader) {
         DIR *dir;
         int fd, r = 0;
@@ -88,14 +88,14 @@ static void cpu_note_failure(FtraceReader *reader, FtraceCpu *cpu, int error) {
                         receiver->statuses |= 1u << FTRACE_STATUS_UNEXPECTED_READ_ERROR;
 }
 
-/* Bytes of the next page; 0 if no page is ready. */
+/* Reads the bytes of the next page; 0 if no page is ready. */
 static size_t cpu_read(FtraceReader *reader, FtraceCpu *cpu) {
         ssize_t n;
 
         do
                 n = read(cpu->fd, reader->page, reader->n_page);
         while (n < 0 && errno == EINTR);
-        /* Nothing there, a CPU that is off, or a ring that is being resized: all are normal. */
+        /* There is nothing to read, a CPU is off, or a ring is being resized: all of these are normal. */
         if (n < 0 && errno != EAGAIN && errno != ENODEV && errno != EBUSY && errno != ENOMEM)
                 cpu_note_failure(reader, cpu, errno);
         return n > 0 ? (size_t)n : 0;

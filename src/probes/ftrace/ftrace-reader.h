@@ -13,13 +13,13 @@
 typedef struct FtraceCpu {
         BundleCpu bundle;
         int fd;          /* trace_pipe_raw */
-        bool is_watched; /* in the reader's epoll_fd */
-        bool failed;     /* a read failed unexpectedly; logged once */
+        bool is_watched; /* the reader's epoll_fd has it */
+        bool failed;     /* a read failed unexpectedly, which is logged once */
 } FtraceCpu;
 
 typedef struct FtraceReader {
         Instance *instance; /* borrowed */
-        List writers;       /* BundleWriter; all get each page */
+        List writers;       /* BundleWriter; each of them gets every page */
         FtraceCpu *cpus;
         size_t n_cpus;
         uint8_t *page;
@@ -31,12 +31,13 @@ typedef struct FtraceReader {
 int ftrace_reader_init(FtraceReader *reader, Instance *instance, size_t n_page);
 void ftrace_reader_deinit(FtraceReader *reader);
 
-/* Reads each CPU until it is empty, or its events are younger than `until_ns`: otherwise a drain would never catch
- * up with a writer that is as fast. */
+/* Reads each CPU until it is empty, or its events are not older than `until_ns`. Without that limit, a drain would
+ * never catch up with a program that writes as fast. */
 void ftrace_reader_drain(FtraceReader *reader, uint64_t until_ns);
 
-/* Makes reader->epoll_fd readable whenever the ring of a CPU is filled to the instance's buffer_percent. Called again,
- * it takes CPUs in that have come meanwhile. 0; -EOPNOTSUPP when this kernel cannot tell; negative errno. */
+/* Makes reader->epoll_fd readable whenever a CPU's ring is filled to the instance's buffer_percent. Further calls
+ * add CPUs that have appeared meanwhile. Returns 0, -EOPNOTSUPP if this kernel cannot tell, or another negative
+ * errno. */
 int ftrace_reader_watch(FtraceReader *reader);
-/* Leaves out CPUs that were never online, which would keep it readable for ever. */
+/* Leaves out CPUs that were never online, as they would keep it readable for ever. */
 void ftrace_reader_unwatch_broken(FtraceReader *reader);

@@ -27,7 +27,7 @@ static int setup_settings(FtraceSetup *setup, const FtraceConfig *config, char *
                                     ret_error);
 }
 
-/* Events that only generic messages could hold may all have been left out. */
+/* All events that need generic messages may have been left out. */
 static int
 setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
         if (setup->selection.n_unknown > 0)
@@ -85,7 +85,7 @@ static int setup_select_events(FtraceSetup *setup,
         return r;
 }
 
-/* Without them texts that records only point to are addresses. */
+/* Without these texts, events that only point to one show its address. */
 static int setup_load_strings(FtraceSetup *setup) {
         char *text;
 
@@ -131,7 +131,7 @@ event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, cha
         return setup_add_encoder(setup, name->text, format);
 }
 
-/* What the kernel refuses is reported; the rest is recorded. */
+/* Reports what the kernel refuses; the rest is recorded. */
 static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
         setup->n_events = setup->selection.n_events;
         setup->events = calloc(MAX(setup->n_events, (size_t)1), sizeof(*setup->events));
@@ -155,7 +155,7 @@ static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
         return 0;
 }
 
-/* Without symbols the trace has addresses; nothing else is missing. */
+/* Without symbols the trace has addresses, and lacks nothing else. */
 static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes) {
         _cleanup_(freep) char *restricted = NULL;
         int r;
@@ -181,7 +181,7 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         return 0;
 }
 
-/* Options of Perfetto's configs that are implemented in another way. */
+/* Options of Perfetto's configs that we implement in another way. */
 static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
         if (config->instance_name && *config->instance_name)
                 probe_note(notes,
@@ -194,7 +194,7 @@ static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
                            "ring; linux.frozen_ftrace reads one that was kept");
 }
 
-/* All of an instance that recordings cannot have together, and all that changes how an event is written. */
+/* All settings of an instance on which recordings must agree, and all that changes how an event is written. */
 static int setup_make_keys(FtraceSetup *setup) {
         _cleanup_(freep) char *prints = NULL, *state = NULL;
 
@@ -202,8 +202,8 @@ static int setup_make_keys(FtraceSetup *setup) {
         prints = setup->print_filter ? print_filter_key(setup->print_filter) : strdup("");
         if (!state || !prints)
                 return -ENOMEM;
-        /* When a definition is removed, the kernel empties all rings in which it was enabled: so such rings are not
-         * shared. */
+        /* When a definition is removed, the kernel empties all rings in which it was enabled. So recordings do not
+         * share such rings. */
         if (asprintf(&setup->ring_key,
                      "%sprobes=%d",
                      state,

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Ftrace setup: the wishes of one FtraceConfig, checked against the running kernel and prepared
+ * Ftrace setup: what one FtraceConfig asks for, checked against the running kernel and prepared
  *
- * It is made before anything in the kernel is changed, and belongs to the recording that it is for: the settings with
- * their limits applied, the events with their formats and encoders, symbols, and the texts to be written to an
- * instance. A Ring (ring.h) applies it.
+ * It is made before anything in the kernel is changed, and belongs to one recording: the settings with their limits
+ * applied, the events with their formats and encoders, the symbols, and the texts to be written to an instance. A Ring
+ * (ring.h) applies it.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 typedef struct FtraceEvent {
         const char *name; /* "group/name" */
         uint16_t id;
-        bool failed; /* the kernel refused it; the others are recorded */
+        bool failed; /* the kernel refused it, and the others are recorded */
 } FtraceEvent;
 
 typedef struct FtraceSetup {
@@ -33,22 +33,22 @@ typedef struct FtraceSetup {
         FtraceSettings settings;
         PageLayout layout;
         EventSelection selection;
-        FtraceEvent *events; /* one for each of the selection */
+        FtraceEvent *events; /* one for each event of the selection */
         size_t n_events;
         EventSet encoders;
-        KernelStrings *strings;    /* NULL: not needed, or not to be had */
-        KernelSymbols *symbols;    /* NULL: not wanted, or not to be had */
+        KernelStrings *strings;    /* NULL: not needed, or not available */
+        KernelSymbols *symbols;    /* NULL: not wanted, or not available */
         PrintFilter *print_filter; /* NULL: all texts are recorded */
         InstanceState state;
         DynamicEvents *dynamic; /* NULL: the config defines none */
 
-        /* Settings of the kernel that recordings cannot have together, as text: those with the same share a ring. */
+        /* The kernel's settings on which recordings must agree, as text. Recordings with the same text share a ring. */
         char *ring_key;
         /* What makes packets of the same events look different, as text. */
         char *encoding_key;
 } FtraceSetup;
 
-/* `notes` may be NULL. 0, PROBE_E_REFUSED, negative errno. */
+/* `notes` may be NULL. Returns 0, PROBE_E_REFUSED or a negative errno. */
 int ftrace_setup_new(FtraceSetup **ret,
                      const FtraceConfig *config,
                      ProbeNotes *notes,
@@ -56,12 +56,12 @@ int ftrace_setup_new(FtraceSetup **ret,
 FtraceSetup *ftrace_setup_free(FtraceSetup *setup);
 DEFINE_CLEANUP(FtraceSetup *, ftrace_setup_free)
 
-/* Text of trace_marker: an event that is always on. */
+/* The text of trace_marker: an event that is always enabled. */
 static inline bool ftrace_event_is_print(const FtraceEvent *event) {
         return streq(event->name, "ftrace/print");
 }
 
-/* Those that a tracer makes, and texts, have no switch. */
+/* Texts, and the events that a tracer makes, have no switch. */
 static inline bool ftrace_event_has_switch(const FtraceEvent *event) {
         return strncmp(event->name, "ftrace/", 7) != 0;
 }

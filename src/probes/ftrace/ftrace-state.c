@@ -28,7 +28,7 @@ static int refuse_long_filter(const char *what, char **ret_error) {
                             FILTER_BYTES_MAX);
 }
 
-/* System calls by name: a filter of the two events that they are. */
+/* System calls by name become a filter of the two events that stand for all calls. */
 static int add_syscalls(InstanceState *state, const FtraceConfig *config, char **ret_error) {
         static const char *const files[] = { "events/raw_syscalls/sys_enter/filter",
                                              "events/raw_syscalls/sys_exit/filter" };
@@ -46,7 +46,7 @@ static int add_syscalls(InstanceState *state, const FtraceConfig *config, char *
         return r;
 }
 
-/* By full name, or by the bare one. */
+/* Finds an event by its full name or by its bare name. */
 static const char *find_event(const EventSelection *selection, const char *name) {
         for (size_t i = 0; i < selection->n_events; i++) {
                 const EventName *event = &selection->events[i];
@@ -86,7 +86,7 @@ static int refuse_other_event(const EventSelection *selection, const char *name,
                             name);
 }
 
-/* An existing filter of the event, as for system calls, must hold as well. */
+/* If the event already has a filter, as for system calls, both must hold. */
 static int
 add_filter(InstanceState *state, const char *event, const char *expression, char **ret_error) {
         _cleanup_(freep) char *what = NULL, *both = NULL;
@@ -141,8 +141,8 @@ static int add_event_filter(InstanceState *state,
         return 0;
 }
 
-/* On x86-64 a probe at a return comes there by a system call of its own since 6.11 (335; 336 is that of an entry, since
- * 6.18). It would begin within the function and end after it, which no reader can draw. */
+/* On x86-64, since 6.11, a probed return arrives by a system call of its own (335; 336 is that of an entry, since
+ * 6.18). Such a call would begin inside the function and end after it, and no reader can draw that. */
 static int add_probe_calls(InstanceState *state,
                            const FtraceConfig *config,
                            const EventSelection *selection,
@@ -180,14 +180,14 @@ static int add_tids(InstanceState *state, const FtraceConfig *config, char **ret
         return instance_state_add(state, "tids_to_trace", "set_event_pid", tids);
 }
 
-/* A name as in the options directory, and nothing that could be a path. */
+/* A name as in the options directory, which cannot be a path. */
 static bool is_option_name(const char *name) {
         return *name && strlen(name) < 64 &&
                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
-/* One of them takes the kernel's own texts away from all other users; with the other, programs cannot write theirs
- * while the ring is not recording (see ring_copy_markers()). */
+/* One of these options takes the kernel's own texts away from all other users. With the other, programs cannot write
+ * theirs while the ring is not recording (see ring_copy_markers()). */
 static bool is_of_machine(const char *name) {
         return streq(name, "trace_printk_dest") || streq(name, "copy_trace_marker");
 }
@@ -246,7 +246,7 @@ static int add_cpumask(InstanceState *state, const FtraceConfig *config, char **
         return instance_state_add(state, "tracing_cpumask", "tracing_cpumask", mask);
 }
 
-/* Modules and commands behind a colon would do more than choose functions. */
+/* Modules, and commands behind a colon, would do more than choose functions. */
 static int add_functions(InstanceState *state,
                          const char *what,
                          const char *file,
@@ -280,7 +280,7 @@ static int add_functions(InstanceState *state,
         return instance_state_add(state, what, file, lines);
 }
 
-/* The tracer comes last, as it starts with what was chosen. */
+/* The tracer comes last, because it starts with whatever was chosen before. */
 static int add_function_graph(InstanceState *state, const FtraceConfig *config, char **ret_error) {
         char depth[16];
         int r;

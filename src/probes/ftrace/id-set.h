@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Id set: which of the kernel's events, by their id
+ * Id set: a set of the kernel's events, by their ids
  */
 
 #include <stdbool.h>

@@ -46,7 +46,7 @@ InstanceWrite *instance_state_find(InstanceState *state, const char *file) {
         return NULL;
 }
 
-/* With their lengths: a value may have lines of its own. */
+/* Their lengths are included, as a value may have several lines. */
 char *instance_state_key(const InstanceState *state) {
         char *text = NULL;
         size_t n_text;
@@ -66,7 +66,7 @@ char *instance_state_key(const InstanceState *state) {
         return NULL;
 }
 
-/* After a refusal the file has the expression, a line that points into it, and the reason. */
+/* After a refusal, the file has the expression, a line that points into it, and the reason. */
 char *filter_error(const char *text) {
         static const char mark[] = "parse_error: ";
         const char *reason = strstr(text, mark), *pointer = strchr(text, '\n');
@@ -104,7 +104,7 @@ static char *read_filter_error(Instance *instance, const char *file) {
         return filter_error(text);
 }
 
-/* Most tracers are not for instances; which are, differs with the kernel. */
+/* Most tracers do not work in instances. Which ones do differs between kernels. */
 static int refuse_tracer(const InstanceWrite *write, Instance *instance, char **ret_error) {
         _cleanup_(freep) char *tracers = NULL;
 

@@ -20,8 +20,8 @@
 
 #define INSTANCE_PREFIX     "desktrace-"
 #define TAG_BYTES           48
-#define INSTANCES_NAMED_MAX 64 /* among which the nearest is looked for */
-#define STALE_WAITS_MAX     3  /* what is not removed now is by the next recording */
+#define INSTANCES_NAMED_MAX 64 /* names among which the nearest is looked for */
+#define STALE_WAITS_MAX     3  /* the next recording removes what is not removed now */
 
 static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
         instance->instances_fd = openat(dir->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -55,7 +55,7 @@ static int instance_new_closed(Instance **ret, const TraceDir *dir, char **ret_e
         return 0;
 }
 
-/* The tag of this process's recordings; 0: it does not come back. */
+/* The tag of this process's recordings; 0 if it does not come back to them. */
 static uint64_t returning_until_ns;
 
 void instances_return(uint64_t until_ns) {
@@ -74,7 +74,7 @@ static void tag_format(const InstanceTag *tag, char text[static TAG_BYTES]) {
                  hash_add_text(HASH_BASIS, tag->settings));
 }
 
-/* From its first character on; NULL: it has none. */
+/* The tag, from its first character on. Returns NULL if the name has none. */
 static const char *find_tag(const char *name) {
         int n = 0;
 
@@ -83,14 +83,15 @@ static const char *find_tag(const char *name) {
         return name + n;
 }
 
-/* Those with a tag are left to a process that comes back to them, which may be this one. */
+/* Instances with a tag are left to a process that comes back to them, which may be this one. */
 static InstancesLeft left_by_this(void) {
         return returning_until_ns == 0 || probe_now_ns() < returning_until_ns
                        ? INSTANCES_LEFT_TAGGED
                        : INSTANCES_LEFT_NONE;
 }
 
-/* An open file of an instance keeps it from being removed. A process that is being killed closes its own one by one. */
+/* An open file of an instance keeps it from being removed. A process that is being killed closes its files one by
+ * one. */
 static int remove_dir(int instances_fd, const char *name, unsigned n_waits) {
         int r;
 
@@ -100,8 +101,8 @@ static int remove_dir(int instances_fd, const char *name, unsigned n_waits) {
         return r;
 }
 
-/* Removes the directory if nobody holds its lock. 1 when it is gone. The caller has the lock of the parent, so
- * nobody is between making a directory and locking it. */
+/* Removes the directory if nobody holds its lock. Returns 1 when it is gone. The caller holds the parent's lock, so
+ * nobody can be between making a directory and locking it. */
 static int remove_if_stale(int instances_fd, const char *name) {
         _cleanup_(fd_closep) int fd = -1;
         int r;
@@ -123,7 +124,7 @@ static void closedirp(DIR **dir) {
                 closedir(*dir);
 }
 
-/* Opens the directory of all instances. NULL with errno. */
+/* Opens the directory of all instances. Returns NULL and sets errno if that fails. */
 static DIR *open_entries(int instances_fd) {
         int fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -135,7 +136,7 @@ static DIR *open_entries(int instances_fd) {
         return entries;
 }
 
-/* Counts the instances of ours, after those of the dead are gone. */
+/* Counts our instances after those of dead processes have been removed. */
 static int remove_stale_locked(int instances_fd, InstancesLeft left, unsigned *ret_n_alive) {
         _cleanup_(closedirp) DIR *dir = open_entries(instances_fd);
         unsigned n_alive = 0;
@@ -204,7 +205,7 @@ int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, ch
         r = instance_new_closed(&instance, dir, ret_error);
         if (r != 0)
                 return r;
-        /* Held by others only while they make or remove directories. */
+        /* Others hold this lock only while they make or remove directories. */
         if (flock(instance->instances_fd, LOCK_EX) < 0)
                 return -errno;
         r = remove_stale_locked(instance->instances_fd, left_by_this(), &n_alive);
@@ -227,7 +228,7 @@ int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, ch
         return 0;
 }
 
-/* Locks it if it has the tag and nobody else has it. */
+/* Locks the instance if it has the tag and nobody else has locked it. */
 static int instance_take(Instance *instance, const TraceDir *dir, const char *name) {
         instance->dir_fd = openat(instance->instances_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (instance->dir_fd < 0 || flock(instance->dir_fd, LOCK_EX | LOCK_NB) < 0) {
@@ -284,7 +285,7 @@ int instance_adopt(Instance **ret, const TraceDir *dir, const InstanceTag *tag) 
         return 0;
 }
 
-/* Names of instances that are not ours, for the nearest one. */
+/* The names of instances that are not ours, for finding the nearest one. */
 static int refuse_no_instance(int instances_fd, const char *name, char **ret_error) {
         _cleanup_(closedirp) DIR *dir = open_entries(instances_fd);
         const char *names[INSTANCES_NAMED_MAX], *nearest;
@@ -387,7 +388,7 @@ int instances_remove_stale(InstancesLeft left) {
                 r = -errno;
         else
                 r = remove_stale_locked(instance->instances_fd, left, &n_alive);
-        if (r >= 0) /* events that were on in those instances, and could not be removed before */
+        if (r >= 0) /* events enabled in those instances, which could not be removed before */
                 r += dynamic_events_remove_stale(dir);
         instance_close(instance);
         return r;

@@ -22,21 +22,21 @@
 #include "probes/ftrace/trace-dir.h"
 #include "shared/macro.h"
 
-#define INSTANCES_MAX 16 /* at once: each takes its buffers from the kernel */
+#define INSTANCES_MAX 16 /* at the same time, as each takes its buffers from the kernel */
 
 typedef enum InstancesLeft {
         INSTANCES_LEFT_NONE,
-        INSTANCES_LEFT_TAGGED, /* for those who come back to them */
+        INSTANCES_LEFT_TAGGED, /* only instances for processes that come back to them */
 } InstancesLeft;
 
 typedef struct Instance {
         char *path;
-        const char *name; /* the end of path; NULL before it is made, and for one of others */
+        const char *name; /* the end of path; NULL before it is made, and if it is not ours */
         int instances_fd;
         int dir_fd; /* locked */
 } Instance;
 
-/* Whose an instance is. */
+/* The recording that an instance belongs to. */
 typedef struct InstanceTag {
         uint64_t session_id; /* 0: nobody comes back to it */
         const char *settings;
@@ -47,32 +47,34 @@ enum {
         INSTANCE_E_NONE,
 };
 
-/* A fresh instance, with recording off. `tag` may be NULL. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
-int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, char **ret_error);
-/* The one that a dead process has left with this tag, as it is: it may be recording. 0, INSTANCE_E_NONE, negative
+/* A fresh instance, with recording off. `tag` may be NULL. Returns 0, PROBE_E_REFUSED with *ret_error or a negative
  * errno. */
+int instance_new(Instance **ret, const TraceDir *dir, const InstanceTag *tag, char **ret_error);
+/* Takes over the instance that a dead process has left with this tag. It stays as it is, and may be recording.
+ * Returns 0, INSTANCE_E_NONE or a negative errno. */
 int instance_adopt(Instance **ret, const TraceDir *dir, const InstanceTag *tag);
-/* Opens an instance that others have made and keep. Like instance_new(); if there is none with this name, the error
- * names the nearest one. */
+/* Opens an instance that somebody else has made and keeps. Like instance_new(). If no instance has this name, the
+ * error names the nearest one. */
 int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error);
-/* Removes it from the kernel, unless it is of others. Its descriptors must be closed by then. */
+/* Removes the instance from the kernel, unless it is somebody else's. Its descriptors must be closed before. */
 Instance *instance_free(Instance *instance);
 DEFINE_CLEANUP(Instance *, instance_free)
 
-/* Writes a file below the instance. 0, PROBE_E_REFUSED: *ret_error (if not NULL) names the file and says why. */
+/* Writes a file below the instance. Returns 0, or PROBE_E_REFUSED, with *ret_error (if not NULL) naming the file and
+ * the reason. */
 int instance_write(Instance *instance, const char *file, const char *value, char **ret_error);
 int instance_write_number(Instance *instance, const char *file, uint64_t value, char **ret_error);
 
-/* Reads a whole file below the instance; as instance_write(). */
+/* Reads a whole file below the instance. Returns the same as instance_write(). */
 int instance_read(Instance *instance,
                   const char *file,
                   char **ret,
                   size_t *ret_n,
                   char **ret_error);
-/* Opens the pages of one CPU for reading without waiting. A descriptor or a negative errno. */
+/* Opens the pages of one CPU for reading without waiting. Returns a descriptor or a negative errno. */
 int instance_open_pages(Instance *instance, unsigned cpu);
 
-/* This process is started again if it crashes. It leaves what has a tag to be adopted until then. */
+/* This process is started again if it crashes. Until then it leaves alone what has a tag, to be adopted. */
 void instances_return(uint64_t until_ns);
 
 /* Removes the instances of dead processes. Returns how many, or a negative errno. */

@@ -16,7 +16,7 @@ static size_t count_lines(const char *text) {
         return n;
 }
 
-/* Undoes what the kernel escapes (trace_printk.c), in place: newline, tab, backslash and quote. */
+/* Undoes the kernel's escapes (trace_printk.c) in place: newline, tab, backslash and quote. */
 static void unescape(char *text) {
         char *to = text;
 

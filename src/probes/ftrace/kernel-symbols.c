@@ -15,7 +15,7 @@
 #include "shared/fd.h"
 
 #define VISIBLE_LINES_MAX \
-        20000 /* before which there is an address that is not zero, if we may see them */
+        20000 /* this early there is an address that is not zero, if we may see them */
 
 enum {
         INTERNED_KERNEL_SYMBOLS = 26,
@@ -32,7 +32,7 @@ struct SymbolLoad {
         int result;
 };
 
-static SymbolTable *newest; /* borrowed: gone with its last owner. Only of the probes' own thread */
+static SymbolTable *newest; /* borrowed: gone with its last owner. Of the probes' own thread */
 
 static size_t count_lines(const char *text) {
         size_t n = 0;
@@ -42,7 +42,7 @@ static size_t count_lines(const char *text) {
         return n;
 }
 
-/* "ffffffff81000000 T _stext" or with a tab and "[module]" behind. */
+/* "ffffffff81000000 T _stext", perhaps followed by a tab and "[module]". */
 static void parse_line(KernelSymbol *ret, char *line) {
         char *at, type;
 
@@ -57,7 +57,7 @@ static void parse_line(KernelSymbol *ret, char *line) {
                 ret->name = at;
 }
 
-/* Of several names of one address the functions come first, and stay in the kernel's order. */
+/* Of several names for one address, functions come first. Otherwise the kernel's order is kept. */
 static int compare_symbols(const void *a, const void *b) {
         const KernelSymbol *x = a, *y = b;
 
@@ -83,7 +83,7 @@ static void table_unrefp(SymbolTable **table) {
         table_unref(*table);
 }
 
-/* Takes ownership of the text. Has no effect that another thread could notice. */
+/* Takes ownership of the text. No other thread can notice any effect. */
 static int table_new(SymbolTable **ret, char *text) {
         SymbolTable *table = calloc(1, sizeof(*table));
         char *line, *state = NULL;
@@ -119,7 +119,8 @@ static size_t count_modules(void) {
  * Reading
  */
 
-/* The thread that reads rings may have precedence over other programs, which this one has inherited. Names can wait. */
+/* The thread that reads rings may have priority over other programs, and this one has inherited that. Names can
+ * wait. */
 static void give_way(void) {
         if (getpriority(PRIO_PROCESS, 0) < 0)
                 (void)setpriority(PRIO_PROCESS, 0, 0);
@@ -157,7 +158,7 @@ static int load_new(SymbolLoad **ret) {
         return 0;
 }
 
-/* Waits for the thread. NULL if it could read nothing. */
+/* Waits for the thread. Returns NULL if it could read nothing. */
 static SymbolTable *load_finish(SymbolLoad *load) {
         SymbolTable *table;
 
@@ -174,7 +175,8 @@ static SymbolTable *load_finish(SymbolLoad *load) {
         return table;
 }
 
-/* Between two bundles, as a bundle's numbers refer to one table of symbols, or before the first table. */
+/* Called between two bundles, because all of a bundle's numbers refer to one table of symbols, or before there is a
+ * table. */
 static void symbols_settle(KernelSymbols *symbols) {
         SymbolTable *table = load_finish(TAKE(symbols->load));
 
@@ -200,10 +202,10 @@ static void symbols_read_again(KernelSymbols *symbols) {
         if (count_modules() != symbols->table->n_modules)
                 (void)load_new(&symbols->load);
         else
-                symbols->table->read_ns = probe_now_ns(); /* as good as new */
+                symbols->table->read_ns = probe_now_ns(); /* what was read is still right */
 }
 
-/* The first addresses may rightly be zero: those of each CPU's own data. */
+/* The first addresses may really be zero: those of each CPU's own data. */
 int kernel_symbols_check(void) {
         char text[4096], *line, *state = NULL;
         FILE *file = fopen("/proc/kallsyms", "re");
@@ -270,7 +272,8 @@ KernelSymbols *kernel_symbols_free(KernelSymbols *symbols) {
         return NULL;
 }
 
-/* The first of the symbols at the greatest address that is not above; NULL when that is data, or nothing. */
+/* The first of the symbols at the greatest address that is not above this one. Returns NULL if that is data, or if
+ * there is none. */
 static const KernelSymbol *find_function(const SymbolTable *symbols, uint64_t address) {
         size_t low = 0, high = symbols->n_symbols;
 
@@ -282,7 +285,7 @@ static const KernelSymbol *find_function(const SymbolTable *symbols, uint64_t ad
                 else
                         high = middle;
         }
-        if (low == 0 || low == symbols->n_symbols) /* nothing says where the last one ends */
+        if (low == 0 || low == symbols->n_symbols) /* nothing tells where the last symbol ends */
                 return NULL;
         low--;
         while (low > 0 && symbols->symbols[low - 1].address == symbols->symbols[low].address)
@@ -290,7 +293,7 @@ static const KernelSymbol *find_function(const SymbolTable *symbols, uint64_t ad
         return symbols->symbols[low].name ? &symbols->symbols[low] : NULL;
 }
 
-/* The number of a function in the bundle at hand; 0 when there are too many. */
+/* The number of a function in the current bundle; 0 if there are too many. */
 static uint64_t symbol_number(KernelSymbols *symbols, const KernelSymbol *symbol) {
         for (size_t i = 0; i < symbols->n_used; i++)
                 if (symbols->used[i] == symbol)

@@ -9,9 +9,9 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define OWN_BUFFER_KB_MAX 2048 /* that are not given back to the kernel */
+#define OWN_BUFFER_KB_MAX 2048 /* buffers up to this size are not given back to the kernel */
 
-/* A new instance has rings. To change their size, the kernel waits for all of its processors. */
+/* A new instance has small rings. To change their size, the kernel waits for all of its processors. */
 static bool has_room(OwnPages *pages, unsigned buffer_kb) {
         _cleanup_(freep) char *text = NULL;
         unsigned long n_kb;
@@ -44,7 +44,7 @@ int own_pages_init(OwnPages *pages, unsigned buffer_kb, char **ret_error) {
         return r == 0 ? make_instance(pages, buffer_kb, ret_error) : r;
 }
 
-/* Pages of all CPUs that the kernel might ever see. */
+/* The pages of all CPUs that might ever exist. */
 int own_pages_open(OwnPages *pages) {
         long n = sysconf(_SC_NPROCESSORS_CONF);
 

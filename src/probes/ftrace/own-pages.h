@@ -4,8 +4,8 @@
 /*
  * Own pages: an instance for one data source alone, and the pages of all CPUs' rings
  *
- * For sources that turn a few events of the kernel into packets of their own. What is on in the instance is theirs:
- * they end the instance before they undefine their events.
+ * This is for sources that turn a few kernel events into packets of their own. They enable what they want in the
+ * instance, and they end the instance before they undefine their events.
  */
 
 #include <stddef.h>
@@ -25,17 +25,17 @@ typedef struct OwnPages {
         size_t n_page;
 } OwnPages;
 
-/* An instance with recording off, in BOOTTIME, with `buffer_kb` or some more for each CPU. 0, PROBE_E_REFUSED, negative
- * errno. */
+/* Makes an instance that is not recording yet, with BOOTTIME as its clock, and with `buffer_kb` or some more for
+ * each CPU. Returns 0, PROBE_E_REFUSED or a negative errno. */
 int own_pages_init(OwnPages *pages, unsigned buffer_kb, char **ret_error);
-/* Reading begins with it, when the events are on. 0 or a negative errno. */
+/* Call it when the events are enabled and before the first read. Returns 0 or a negative errno. */
 int own_pages_open(OwnPages *pages);
 /* Removes the instance from the kernel. */
 void own_pages_end(OwnPages *pages);
 /* Frees the rest. */
 void own_pages_deinit(OwnPages *pages);
 
-/* 0, PROBE_E_REFUSED. */
+/* Returns 0 or PROBE_E_REFUSED. */
 int own_pages_start(OwnPages *pages, char **ret_error);
-/* `source` is for the log. */
+/* `source` is only for the log. */
 void own_pages_stop(OwnPages *pages, const char *source);

@@ -4,12 +4,12 @@
 
 #include "probes/ftrace/page.h"
 
-/* Flags above the length in the commit word, of the kernel's ring_buffer_read_page(). */
+/* Flags above the length in the commit word, set by the kernel's ring_buffer_read_page(). */
 #define COMMIT_LENGTH_MASK ((1u << 27) - 1)
-#define COMMIT_LOST_STORED (1u << 30) /* how many were lost is stored behind the data */
+#define COMMIT_LOST_STORED (1u << 30) /* behind the data is the number of lost records */
 #define COMMIT_LOST        (1u << 31)
 
-#define TIMESTAMP_BITS 59 /* of an absolute timestamp; the kernel leaves out the rest */
+#define TIMESTAMP_BITS 59 /* of an absolute timestamp; the kernel leaves out the others */
 
 static int
 layout_field(const char *text, const char *name, uint32_t *ret_offset, uint32_t *ret_size) {
@@ -131,7 +131,7 @@ int page_read_special(PageReader *reader, uint32_t type_len, uint32_t delta, Pag
         reader->at += 4;
         if (type_len == PAGE_TYPE_TIME_EXTEND)
                 reader->timestamp += high + delta;
-        else /* absolute; the bits that it lacks are those of the page */
+        else /* absolute; the bits that it lacks are those of the page's time */
                 reader->timestamp =
                         (reader->timestamp >> TIMESTAMP_BITS << TIMESTAMP_BITS) | (high + delta);
         return 1;

@@ -19,8 +19,8 @@
 
 #include "shared/macro.h"
 
-/* perfetto.protos.FtraceParseStatus. Readers refuse a whole trace for any but ZERO_DATA_LENGTH, so one is
- * only reported when the bytes make no sense. */
+/* perfetto.protos.FtraceParseStatus. Readers refuse the whole trace for any value but ZERO_DATA_LENGTH, so the
+ * others are reported only when the bytes make no sense. */
 typedef enum FtraceStatus {
         FTRACE_STATUS_OK = 1,
         FTRACE_STATUS_UNEXPECTED_READ_ERROR = 2,
@@ -40,7 +40,7 @@ typedef enum FtraceStatus {
         FTRACE_STATUS_INVALID_EVENT = 17,
 } FtraceStatus;
 
-/* From events/header_page: the commit word is a C long of the kernel. */
+/* From events/header_page: the commit word is a long of the kernel. */
 typedef struct PageLayout {
         uint32_t commit_offset, commit_size;
         uint32_t data_offset;
@@ -52,9 +52,9 @@ typedef struct PageLayout {
 typedef struct PageReader {
         const uint8_t *at;
         const uint8_t *end;
-        uint64_t timestamp; /* of the last record read; at first, of the page */
-        bool lost;          /* the kernel overwrote records between the page before and this one */
-        uint64_t n_lost;    /* how many, or 0 when the kernel had no room to say */
+        uint64_t timestamp; /* of the last record that was read; at first, of the page */
+        bool lost;       /* the kernel overwrote records between the previous page and this one */
+        uint64_t n_lost; /* how many, or 0 if the kernel had no room to say so */
         FtraceStatus status;
 } PageReader;
 
@@ -64,21 +64,21 @@ typedef struct PageRecord {
         uint32_t n_bytes; /* a multiple of 4: the last field may be followed by slack */
 } PageRecord;
 
-/* Parses the text of events/header_page. 0 or -EBADMSG. */
+/* Parses the text of events/header_page. Returns 0 or -EBADMSG. */
 int page_layout_parse(PageLayout *ret, const char *text);
 
-/* 0, or -EBADMSG with the reason in `reader->status`. */
+/* Returns 0, or -EBADMSG with the reason in `reader->status`. */
 int page_reader_init(PageReader *reader,
                      const PageLayout *layout,
                      const void *page,
                      size_t n_bytes);
 
-/* For page_read(): handles a record that is not plain data. 1 when it was skipped, 0 at the end, -EBADMSG. */
+/* For page_read(): handles a record that is not plain data. Returns 1 if it was skipped, 0 at the end, or -EBADMSG. */
 int page_read_special(PageReader *reader, uint32_t type_len, uint32_t delta, PageRecord *ret);
 
 enum {
         PAGE_TYPE_DATA_MAX =
-                28, /* up to here type_len is the length in words; 0: the next word is it */
+                28, /* up to here type_len is the length in words; 0: the next word is the length */
         PAGE_TYPE_PADDING = 29,
         PAGE_TYPE_TIME_EXTEND = 30,
         PAGE_TYPE_TIME_STAMP = 31,
@@ -91,7 +91,7 @@ static inline uint32_t page_load_word(const uint8_t *at) {
         return word;
 }
 
-/* Bit fields: the first one is at the low end on little endian, at the top on big. */
+/* Bit fields: the first one is at the low end on little-endian machines, and at the top on big-endian ones. */
 static inline uint32_t page_type_len(uint32_t header) {
         return __BYTE_ORDER == __LITTLE_ENDIAN ? header & 31 : header >> 27;
 }
@@ -100,7 +100,7 @@ static inline uint32_t page_delta(uint32_t header) {
         return __BYTE_ORDER == __LITTLE_ENDIAN ? header >> 5 : header & ((1u << 27) - 1);
 }
 
-/* 1: *ret is the next record. 0: at the end. -EBADMSG: the rest makes no sense (reader->status). */
+/* Returns 1 and sets *ret to the next record, 0 at the end, or -EBADMSG if the rest makes no sense (reader->status). */
 static inline int page_read(PageReader *reader, PageRecord *ret) {
         for (;;) {
                 uint32_t header, type_len, delta;

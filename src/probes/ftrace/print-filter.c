@@ -67,7 +67,7 @@ static bool begins_with(const uint8_t *text, size_t n_text, const char *prefix) 
         return n <= n_text && memcmp(text, prefix, n) == 0;
 }
 
-/* "B|1234|name": the type, a process, and what the name begins with. */
+/* "B|1234|name": the type, a process, and the beginning of the name. */
 static bool is_message(const PrintRule *rule, const uint8_t *text, size_t n_text) {
         const uint8_t *end = text + n_text;
 
@@ -94,7 +94,7 @@ bool print_filter_allows(const PrintFilter *filter, const uint8_t *text, size_t 
         return true;
 }
 
-/* With the lengths of the texts, which may have anything in them. */
+/* The lengths of the texts are included, because texts may contain anything. */
 char *print_filter_key(const PrintFilter *filter) {
         char *text = NULL;
         size_t n_text;

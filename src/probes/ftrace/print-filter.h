@@ -4,8 +4,8 @@
 /*
  * Print filter: which texts of trace_marker are recorded
  *
- * The rules of FtraceConfig.print_filter, in order: the first match decides, and a text that matches none is recorded.
- * They are applied to each text when it is encoded, because the kernel cannot do it.
+ * These are the rules of FtraceConfig.print_filter. The first rule that matches decides, and a text that matches none
+ * is recorded. The rules are applied to each text when it is encoded, because the kernel cannot do so.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 typedef struct PrintRule {
         bool allow;
-        bool is_message; /* "type|process|prefix..."; else a text that begins with the prefix */
+        bool is_message; /* "type|process|prefix..."; otherwise a text that begins with the prefix */
         char *type;
         char *prefix; /* empty: any */
 } PrintRule;
@@ -30,13 +30,13 @@ typedef struct PrintFilter {
         size_t n_rules;
 } PrintFilter;
 
-/* *ret is NULL when the config has no rules. 0, PROBE_E_REFUSED, -ENOMEM. */
+/* *ret is NULL when the config has no rules. Returns 0, PROBE_E_REFUSED or -ENOMEM. */
 int print_filter_new(PrintFilter **ret, const FtraceConfig *config, char **ret_error);
 PrintFilter *print_filter_free(PrintFilter *filter);
 DEFINE_CLEANUP(PrintFilter *, print_filter_free)
 
-/* Whether a text, which need not end in a NUL, is recorded. */
+/* Whether a text is recorded. It need not end in a NUL. */
 bool print_filter_allows(const PrintFilter *filter, const uint8_t *text, size_t n_text);
 
-/* All rules as one text, malloc'ed: those of equal filters are equal. NULL: no memory. */
+/* All rules as one text, malloc'ed. Equal filters have equal texts. Returns NULL if memory has run out. */
 char *print_filter_key(const PrintFilter *filter);

@@ -13,7 +13,7 @@
 
 #define REGISTER_BYTES 8
 
-/* One operand, or what is left of it. */
+/* One operand, or the rest of one. */
 typedef struct Text {
         const char *at, *end;
 } Text;
@@ -33,7 +33,7 @@ static void take_blanks(Text *text) {
 static bool take_number(Text *text, int64_t *ret) {
         char *end;
 
-        /* strtoll() takes blanks and a plus before a number. */
+        /* strtoll() accepts blanks and a plus before a number. */
         if (text->at == text->end || !(isdigit((unsigned char)*text->at) || *text->at == '-'))
                 return false;
         errno = 0;
@@ -61,7 +61,7 @@ static bool take_word(Text *text, char ret[static REGISTER_BYTES]) {
  * x86
  */
 
-/* The kernel calls a register and its parts by one name: "ax" is %rax, %eax, %ax and %al. */
+/* The kernel has one name for a register and its parts: "ax" is %rax, %eax, %ax and %al. */
 /* clang-format off */
 static const struct {
         const char *kernel;
@@ -216,7 +216,7 @@ static void parse(ProbeOperand *ret, uint16_t machine, Text text) {
                 ret->fetch[0] = '\0';
 }
 
-/* Up to a blank, but not one in brackets. */
+/* Up to the next blank that is not in brackets. */
 static const char *operand_end(const char *at) {
         bool is_inside = false;
 

@@ -4,16 +4,16 @@
 /*
  * Probe operand: translates the operands of static probes into the kernel's syntax for arguments of uprobes
  *
- * The note has them in the assembler's syntax, "-4@8(%rbp)" or "8@[sp, 16]": a size in bytes, negative if it is signed,
- * and an operand. The kernel supports registers, constants and memory at a fixed distance from a register, but not
- * floating-point and index registers.
+ * A note has them in the assembler's syntax, "-4@8(%rbp)" or "8@[sp, 16]": a size in bytes, which is negative if the
+ * operand is signed, and the operand. The kernel supports registers, constants, and memory at a fixed distance from a
+ * register, but not floating-point and index registers.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_OPERANDS_MAX  12 /* of one probe: as many as sys/sdt.h has */
+#define PROBE_OPERANDS_MAX  12 /* of one probe: sys/sdt.h allows no more */
 #define PROBE_OPERAND_BYTES 48
 
 typedef struct ProbeOperand {
@@ -21,8 +21,8 @@ typedef struct ProbeOperand {
         char type[8];                    /* "s32" */
 } ProbeOperand;
 
-/* All of a probe of a program for `machine` (EM_X86_64, EM_386, EM_AARCH64; of others nothing can be read). Returns how
- * many there are. */
+/* Translates all operands of a probe of a program for `machine` (EM_X86_64, EM_386 or EM_AARCH64; the kernel can
+ * read no others). Returns their number. */
 size_t probe_operands_parse(ProbeOperand ret[static PROBE_OPERANDS_MAX],
                             uint16_t machine,
                             const char *text);

@@ -35,7 +35,7 @@ static bool is_word(const char *text, size_t n_max) {
         return n > 0;
 }
 
-/* Letters, digits and underscores, and no digit first. */
+/* Letters, digits and underscores, and the first is no digit. */
 static void make_name(char *to, const char *text) {
         size_t n = 0;
 
@@ -46,7 +46,7 @@ static void make_name(char *to, const char *text) {
         to[n] = '\0';
 }
 
-/* The place where the innermost memory that an argument reads is said: "$retval" of "x=+8(+0($retval)):string". */
+/* The position that names the innermost memory that an argument reads: "$retval" in "x=+8(+0($retval)):string". */
 static const char *arg_base(const char *arg) {
         const char *inner = strrchr(arg, '('), *equals = strchr(arg, '=');
 
@@ -65,7 +65,7 @@ static bool has_prefix(const char *text, const char *prefix) {
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* At the return, registers and the stack no longer hold the function's arguments, so they may point anywhere. */
+/* When a function returns, registers and the stack no longer hold its arguments, so they may point anywhere. */
 static int check_exit_args(const ProbePlace *place, char **ret_error) {
         for (size_t i = 0; place->exit && i < place->n_args; i++) {
                 const char *arg = place->args[i], *base = arg_base(arg);
@@ -170,8 +170,8 @@ has_static_probe_at(bool *ret, int fd, const char *path, uint64_t offset, char *
         return r;
 }
 
-/* A breakpoint in the middle of an instruction turns it into another one, and the program computes something else.
- * The kernel prevents that in its own code, but not in programs. */
+/* A breakpoint in the middle of an instruction turns it into another one, and the program then computes something
+ * else. The kernel prevents this in its own code, but not in programs. */
 static int check_start(int fd, const char *path, uint64_t offset, char **ret_error) {
         bool is_start;
         int r;
@@ -247,14 +247,15 @@ int probe_place_read_static(StaticProbes *ret,
 bool probe_place_is_meant(const UprobeConfig *config, const StaticProbe *probe) {
         char name[STATIC_NAME_BYTES];
 
-        /* glibc looks at each place at most once for each star, so that no pattern can make this long. */
+        /* glibc looks at each place at most once for each star, so no pattern can make this slow. */
         return snprintf(name, sizeof(name), "%s:%s", probe->provider, probe->name) <
                        (int)sizeof(name) &&
                fnmatch(config->usdt, name, FNM_NOESCAPE) == 0;
 }
 
-/* "$arg2" in what the config asks for is the operand; other words are left to the kernel. malloc'ed; NULL: no memory,
- * or *ret_unreadable is the number of one that is not there or the kernel cannot read. */
+/* "$arg2" in the config stands for the operand; other words are left to the kernel. malloc'ed. Returns NULL if
+ * memory has run out, or sets *ret_unreadable to the number of an operand that does not exist or that the kernel
+ * cannot read. */
 static char *expand_arg(const char *arg,
                         const ProbeOperand operands[],
                         size_t n_operands,
@@ -316,7 +317,7 @@ static int expand_args(ProbePlace *place,
         return 0;
 }
 
-/* All that can be read; their numbers are those of the probe. */
+/* All operands that the kernel can read, with the probe's numbers. */
 static int name_args(ProbePlace *place, const ProbeOperand operands[], size_t n_operands) {
         for (size_t i = 0; i < n_operands; i++) {
                 if (!operands[i].fetch[0])
@@ -334,7 +335,7 @@ static int name_args(ProbePlace *place, const ProbeOperand operands[], size_t n_
         return 0;
 }
 
-/* By the file that was checked: the path may lead to another one by now. */
+/* Names the file that was checked by its descriptor, because the path may lead to another file by now. */
 static int place_at(ProbePlace *place, int fd, const StaticProbe *probe) {
         int n = probe->semaphore_offset
                         ? asprintf(&place->where,

@@ -15,8 +15,8 @@
 
 List rings = LIST_INIT(rings);
 
-/* Larger sub-buffers than a page make a third of the system calls' cost; kernels before 6.8 do not have them, and
- * there may be no memory in such pieces. */
+/* With sub-buffers larger than a page, system calls cost a third. Kernels before 6.8 do not have these, and memory
+ * may lack pieces of that size. */
 static void ring_size_pages(Ring *ring) {
         ring->n_page = (size_t)sysconf(_SC_PAGESIZE);
         if (instance_write_number(
@@ -24,7 +24,7 @@ static void ring_size_pages(Ring *ring) {
                 ring->n_page = MAX(ring->n_page, (size_t)FTRACE_SUBBUFFER_KB * 1024);
 }
 
-/* The limit is for all rings together, and settings have checked that one alone keeps it. */
+/* The limit is for all rings together. The settings have made sure that a single ring keeps within it. */
 static int ring_check_memory(const Ring *ring, const FtraceSetup *setup, char **ret_error) {
         uint64_t total_kb = setup->settings.buffer_kb;
         Ring *other;
@@ -44,7 +44,8 @@ static int ring_check_memory(const Ring *ring, const FtraceSetup *setup, char **
                 setup->settings.buffer_kb_max);
 }
 
-/* Growing keeps what is in the buffers, so it may be done while they record. They never shrink, which would not. */
+/* Growing keeps what is in the buffers, so it may be done while they record. Shrinking would not, so they never
+ * shrink. */
 static int
 ring_size_buffers(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
         uint64_t buffer_kb = setup->settings.buffer_kb;
@@ -72,8 +73,8 @@ ring_size_buffers(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char 
         return 0;
 }
 
-/* Applies the settings that cannot be combined. A ring's streams agree in them (ring_key), so this is done once, before
- * the events are switched on: nothing unwanted is ever recorded. */
+/* Applies the settings that cannot be combined. All streams of a ring agree in these (ring_key), so this is done
+ * once, before the events are enabled, and nothing unwanted is ever recorded. */
 static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
         int r;
 
@@ -83,8 +84,9 @@ static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
         return r;
 }
 
-/* Since 6.16 an instance can have a copy of what programs write to the trace_marker that they know. Older kernels give
- * only what is written to the instance's own. With recording off the kernel would refuse these programs their write. */
+/* Since 6.16, an instance can get a copy of what programs write to the trace_marker that they know. In older kernels
+ * it only gets what is written to its own. If this instance were not recording, the kernel would refuse these
+ * programs' writes. */
 static void ring_copy_markers(Ring *ring, bool on) {
         (void)instance_write(ring->instance, "options/copy_trace_marker", on ? "1" : "0", NULL);
 }
@@ -104,7 +106,8 @@ static int ring_switch_event(Ring *ring, const FtraceEvent *event, bool on, char
         return instance_write(ring->instance, file, on ? "1" : "0", ret_error);
 }
 
-/* All of a group at once takes the kernel less time than one by one. False: nothing that matters has happened. */
+/* Enabling a whole group takes the kernel less time than enabling its events one by one. Returns false if this has
+ * changed nothing that matters. */
 static bool ring_switch_group(Ring *ring, const FtraceSetup *setup, size_t first) {
         const EventName *name = &setup->selection.events[first];
         char file[EVENT_PATH_BYTES];
@@ -127,7 +130,7 @@ static int ring_use_event(Ring *ring, const FtraceEvent *event, bool is_on, char
         return r;
 }
 
-/* What the kernel refuses is reported, and the rest is recorded, if there is any. */
+/* Events that the kernel refuses are reported, and the others are recorded, if there are any. */
 static int ring_use_events(Ring *ring, Stream *stream, ProbeNotes *notes, char **ret_error) {
         const FtraceSetup *setup = stream->setup;
         _cleanup_(freep) char *first_error = NULL;
@@ -168,13 +171,13 @@ static void ring_unuse_events(Ring *ring, Stream *stream) {
                 if (!id_set_has(&stream->wanted, event->id))
                         continue;
                 id_set_remove(&stream->wanted, event->id);
-                /* The last stream takes the instance along, and with it all that is on. */
+                /* The last stream takes the instance along, and with it everything that is enabled. */
                 if (--ring->uses[event->id] == 0 && !list_is_empty(&ring->streams))
                         (void)ring_switch_event(ring, event, false, NULL);
         }
 }
 
-/* From 6.9 on, the kernel counts correctly how full a ring is. */
+/* From 6.9 on, the kernel correctly counts how full a ring is. */
 static bool kernel_tells_watermark(void) {
         unsigned major, minor;
         struct utsname name;
@@ -183,7 +186,7 @@ static bool kernel_tells_watermark(void) {
                (major > 6 || (major == 6 && minor >= 9));
 }
 
-/* The lowest of all streams, so that no stream is woken later than it wants. */
+/* The lowest percentage of all streams, so that no stream is woken later than it wants. */
 static void ring_set_watermark(Ring *ring) {
         unsigned percent = 0;
         Stream *stream;
@@ -201,7 +204,8 @@ static void ring_set_watermark(Ring *ring) {
         ring->is_watched = ftrace_reader_watch(&ring->reader) == 0;
 }
 
-/* The kernel stops recording for a moment when it is told a size, even if that is what it has. So it is asked. */
+/* When it is told a size, the kernel stops recording for a moment, even if the size stays the same. So we ask for
+ * the present size first. */
 static void ring_read_sizes(Ring *ring, const FtraceSetup *setup) {
         const uint64_t wanted_kb = setup->settings.buffer_kb;
         _cleanup_(freep) char *pages = NULL, *buffers = NULL;
@@ -256,7 +260,7 @@ ring_make_instance(Ring *ring, const FtraceSetup *setup, const InstanceTag *tag,
         return r;
 }
 
-/* Probes of the recording's own are gone with the process that defined them, and with them what was in the ring. */
+/* Probes that a recording defined are gone with the process that defined them, and with them what was in the ring. */
 static InstanceTag tag_of(const Stream *stream) {
         const FtraceSetup *setup = stream->setup;
 
@@ -293,7 +297,8 @@ static int ring_new(Ring **ret, const Stream *stream, ProbeNotes *notes, char **
         return r;
 }
 
-/* Takes over the instance that the previous process has left of this recording. 0, INSTANCE_E_NONE, negative errno. */
+/* Takes over the instance that the previous process has left for this recording. Returns 0, INSTANCE_E_NONE or a
+ * negative errno. */
 static int ring_adopt(Ring **ret, const Stream *stream, ProbeNotes *notes) {
         _cleanup_(ring_freep) Ring *ring = NULL;
         const InstanceTag tag = tag_of(stream);
@@ -373,7 +378,7 @@ int ring_start(Ring *ring, char **ret_error) {
         return 0;
 }
 
-/* Whether recording has stopped; false only if the kernel refuses even that. */
+/* Returns whether recording has stopped, which is false only if the kernel refuses even that. */
 static bool ring_switch_off(Ring *ring) {
         _cleanup_(freep) char *error = NULL;
 
@@ -391,8 +396,8 @@ void ring_stop(Ring *ring) {
         ring_drain(ring, is_off ? UINT64_MAX : probe_now_ns());
 }
 
-/* Gives each session the threads that its streams have seen. A new thread counts as new, even if its pid was seen
- * before. */
+/* Passes on to each session the threads that its streams have seen. A new thread counts as new, even if its pid was
+ * seen before. */
 static void stream_tell_pids(const Stream *stream) {
         PidSet *pids = session_link_pids(stream->link);
         const PidSet *met, *born;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Prelinking moves code without changing notes, so a note also says where the section .stapsdt.base was: what that is
- * away from there now, everything in the note is, too.
+ * Prelinking moves code without changing the notes. So a note also says where the section .stapsdt.base was: everything
+ * in the note has moved as far as that section has.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@ typedef struct Addresses {
         uint64_t place, base, semaphore;
 } Addresses;
 
-/* A text of the note, which must end within the note. */
+/* A text of the note, which must end inside the note. */
 static const char *take_text(const char **at, const char *end) {
         const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
 
@@ -109,7 +109,7 @@ static int add_notes(StaticProbes *list, Elf_Scn *section, uint64_t base) {
         return r;
 }
 
-/* The next section of that name behind `section` (NULL: the first), with its header. */
+/* The next section of that name after `section` (from the first one on if that is NULL), with its header. */
 static Elf_Scn *find_section(Elf *elf, Elf_Scn *section, const char *wanted, GElf_Shdr *ret) {
         size_t names;
 
@@ -125,7 +125,7 @@ static Elf_Scn *find_section(Elf *elf, Elf_Scn *section, const char *wanted, GEl
         return NULL;
 }
 
-/* Looking up a section's name reads the table of names. */
+/* Each look-up of a section's name reads the table of names. */
 static bool names_are_sane(Elf *elf) {
         size_t names;
 

@@ -4,10 +4,10 @@
 /*
  * Static probes: the places that a program's author has marked (sys/sdt.h, dtrace)
  *
- * Each is a note in the ELF section .note.stapsdt: the address of a single no-op instruction in the code; a provider
- * and a name; where the arguments are at that instruction; and perhaps a semaphore, a counter in the program's data
- * that is not zero while a tracer is attached, for arguments that are expensive to compute. A probe that was compiled
- * into several places has as many notes.
+ * Each is a note in the ELF section .note.stapsdt. It has the address of a single no-op instruction in the code, a
+ * provider and a name, where the arguments are at that instruction, and perhaps a semaphore: a counter in the program's
+ * data that is not zero while a tracer is attached, for arguments that are expensive to compute. A probe that was
+ * compiled into several places has as many notes.
  */
 
 #include <stddef.h>
@@ -15,12 +15,12 @@
 
 #include "probes/ftrace/elf-file.h"
 
-#define STATIC_PROBES_MAX 65536 /* of one file; more are passed over */
+#define STATIC_PROBES_MAX 65536 /* in one file; further ones are left out */
 #define STATIC_NOTES_BYTES_MAX \
-        (UINT64_C(16) << 20)  /* of one section of them, and of the names of sections */
-#define STATIC_NAME_BYTES 512 /* of provider and name together, to look one up */
+        (UINT64_C(16) << 20)  /* for one section of them, and for the names of sections */
+#define STATIC_NAME_BYTES 512 /* provider and name together, when one is looked up */
 
-/* The texts belong to the list, and are whatever the file says. */
+/* The texts belong to the list, and contain whatever the file has. */
 typedef struct StaticProbe {
         const char *provider, *name;
         const char *arguments;     /* "-4@%eax 8@-8(%rbp)"; see probe-operand.h */
@@ -35,7 +35,7 @@ typedef struct StaticProbes {
         size_t n_probes, n_allocated;
 } StaticProbes;
 
-/* Those of a regular file, which stays open as long as they; `path` is for errors. None is no error. 0;
- * PROBE_E_REFUSED; -ENOMEM. */
+/* Finds the static probes of a regular file, which stays open for as long as they exist. `path` is for errors. That
+ * there are none is no error. Returns 0, PROBE_E_REFUSED or -ENOMEM. */
 int static_probes_init(StaticProbes *ret, int fd, const char *path, char **ret_error);
 void static_probes_deinit(StaticProbes *probes);

@@ -2,7 +2,7 @@
 
 /*
  * When a stream starts on a ring that is already recording, the other streams first read everything older. When a
- * stream stops, events that other streams of its session want as well go to those from then on.
+ * stream stops, events that other streams of its session also want go to those from then on.
  */
 
 #include <assert.h>
@@ -56,10 +56,10 @@ int stream_new(Stream **ret,
 }
 
 /*
- * Which stream of a session has which events
+ * Which stream of a session gets which events
  */
 
-/* Conditions of single events are compared event by event; the rest of the state applies to all events. */
+/* Conditions for single events are compared event by event. The rest of the state applies to all events. */
 static bool is_of_event(const InstanceWrite *write) {
         return strncmp(write->file, "events/", strlen("events/")) == 0;
 }
@@ -85,7 +85,7 @@ static bool filters_event_same(FtraceSetup *a, FtraceSetup *b, const char *event
         return (!of_a && !of_b) || (of_a && of_b && streq(of_a->value, of_b->value));
 }
 
-/* Removes events that `other` records under the same conditions. */
+/* Removes the events that `other` records under the same conditions. */
 static void leave_to(const Stream *stream, const Stream *other, IdSet *ids) {
         FtraceSetup *setup = stream->setup;
 
@@ -162,7 +162,8 @@ static int stream_attach(Stream *stream) {
         return 0;
 }
 
-/* The writer borrows a stream's encoders: from now on another one's, or there is no other and it goes. */
+/* The writer borrows a stream's encoders. From now on it borrows another stream's, or it is freed if there is no
+ * other. */
 static void stream_detach(Stream *stream) {
         BundleWriter *writer = TAKE(stream->writer);
         BundleReceiver *next;
@@ -177,7 +178,7 @@ static void stream_detach(Stream *stream) {
                 writer_free(writer);
 }
 
-/* Takes over the events that another stream of the session has left. Without memory, nothing changes. */
+/* Takes over the events that another stream of the session has left. If memory has run out, nothing changes. */
 static void stream_choose_again(Stream *stream) {
         IdSet before = stream->granted, now;
 
@@ -232,7 +233,7 @@ void stream_encode_stats(Stream *stream, WireWriter *wire, bool of_start) {
         }
 }
 
-/* A ring that was adopted has recorded for the session since it was made: what was lost meanwhile counts. */
+/* A ring that was adopted has recorded for the session since it was made, so losses in the meantime count. */
 static void stream_begin_stats(Stream *stream, size_t i, bool is_running) {
         if (stream->ring->is_adopted && !is_running)
                 stream->start_stats[i] = (CpuStats){ .cpu = cpu_of(stream, i) };
@@ -301,7 +302,7 @@ void stream_drain(Stream *stream, uint64_t now_ns) {
         ring_drain(stream->ring, now_ns);
 }
 
-/* The shortest of the ring's streams that record. */
+/* The shortest period of the ring's streams that record. */
 static uint64_t ring_period_ns(const Ring *ring) {
         uint64_t period_ns = UINT64_MAX;
         Stream *stream;

@@ -4,12 +4,13 @@
 /*
  * Stream: the kernel events of one recording
  *
- * Writes the events of a FtraceSetup as packets to one sink. They come from a Ring (ring.h), which the stream may share
- * with others; it gets neither the events that only others asked for, nor anything from before its start. Streams of
- * one session (one SessionLink) record each event once: the first stream that wants it gets it, if their conditions for
- * it are the same.
+ * Writes the events of an FtraceSetup as packets to one sink. They come from a Ring (ring.h), which the stream may
+ * share with others. It gets neither events that only others asked for, nor anything from before its start. Streams of
+ * one session (one SessionLink) record each event once: the first stream that wants an event gets it, if their
+ * conditions for it are the same.
  *
- * Its owner is the probe, which polls it. A poll, a flush or a stop of one stream drains the whole ring.
+ * A stream belongs to the probe, which polls it. Whenever one stream is polled, flushed or stopped, the whole ring is
+ * drained.
  */
 
 #include "probes/ftrace/bundle.h"
@@ -20,21 +21,21 @@ typedef struct Ring Ring;
 
 typedef struct Stream {
         List streams;       /* of the ring */
-        Ring *ring;         /* NULL before it has joined one */
+        Ring *ring;         /* NULL until it has joined one */
         FtraceSetup *setup; /* owned */
         SessionLink *link;
         BundleReceiver receiver;
         BundleWriter *
-                writer; /* shared with streams that want just the same; NULL while it does not record */
-        IdSet wanted;  /* events that are on for it */
-        IdSet granted; /* of them, those that no other stream of the session has */
+                writer; /* shared with streams that want exactly the same; NULL while it does not record */
+        IdSet wanted;  /* events that are enabled for it */
+        IdSet granted; /* those of them that no other stream of the session has */
         CpuStats *start_stats;
         uint64_t period_ns;
         int fd; /* for stream_fd() */
 } Stream;
 
-/* Prepares everything that can fail; takes ownership of the setup, even on failure. `sink` is used from start to
- * stop. 0, PROBE_E_REFUSED, negative errno. */
+/* Prepares everything that can fail, and takes ownership of the setup even if it fails. `sink` is used from start to
+ * stop. Returns 0, PROBE_E_REFUSED or a negative errno. */
 int stream_new(Stream **ret,
                FtraceSetup *setup,
                SessionLink *link,
@@ -44,19 +45,19 @@ int stream_new(Stream **ret,
 Stream *stream_free(Stream *stream);
 DEFINE_CLEANUP(Stream *, stream_free)
 
-/* 0, PROBE_E_REFUSED, negative errno. */
+/* Returns 0, PROBE_E_REFUSED or a negative errno. */
 int stream_start(Stream *stream, char **ret_error);
-/* Afterwards, everything recorded until now is in the sink, and nothing more follows. */
+/* Afterwards, everything recorded until now is in the sink, and nothing follows. */
 void stream_stop(Stream *stream);
 
-/* Reads all that was recorded before `now_ns`. */
+/* Reads everything that was recorded before `now_ns`. */
 void stream_drain(Stream *stream, uint64_t now_ns);
-/* The same, unless it was done a moment ago for another stream; returns when to come again. */
+/* The same, unless it was done for another stream a moment ago. Returns when to come again. */
 uint64_t stream_poll(Stream *stream, uint64_t now_ns);
 
-/* Readable when a ring is filled so far that the config wants it to be read; -1: it does not, or cannot be told.
- * The stream keeps it. */
+/* A descriptor that is readable when a ring is as full as the config allows; -1 if the config does not say, or the
+ * kernel cannot tell. The stream keeps it. */
 int stream_fd(Stream *stream);
 
-/* Appends FtraceStats.cpu_stats of its start, or of now. */
+/* Appends FtraceStats.cpu_stats, either of its start or of now. */
 void stream_encode_stats(Stream *stream, WireWriter *wire, bool of_start);

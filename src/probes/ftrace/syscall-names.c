@@ -25,7 +25,7 @@ static const SyscallName *find_exact(const char *name) {
         return NULL;
 }
 
-/* "sys_read", "__x64_sys_read" and "syscalls/sys_enter_read" are what others call "read"; "exit_group" is a name. */
+/* Others write "sys_read", "__x64_sys_read" or "syscalls/sys_enter_read" for "read". "exit_group" is a name. */
 static const char *without_prefix(const char *name) {
         static const char *const prefixes[] = { "syscalls/", "__x64_", "__arm64_", "__se_",
                                                 "__do_",     "sys_",   "enter_",   "exit_" };
@@ -36,8 +36,8 @@ static const char *without_prefix(const char *name) {
         return name;
 }
 
-/* Names that the same call has where words are narrower: mmap2, fcntl64, getuid32, futex_time64, _llseek; or wider:
- * pread for pread64. */
+/* Names of the same call on machines with narrower words (mmap2, fcntl64, getuid32, futex_time64, _llseek) or wider
+ * ones (pread for pread64). */
 static const SyscallName *find_variant(const char *name) {
         static const char *const suffixes[] = { "_time64", "64", "32", "2" };
         const SyscallName *found = NULL;

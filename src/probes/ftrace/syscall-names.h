@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Syscall names: numbers of this architecture's system calls
+ * Syscall names: the numbers of this architecture's system calls
  *
  * The table is made from the C library's <sys/syscall.h> when Desktrace is built.
  */
@@ -18,8 +18,8 @@ typedef struct SyscallName {
 extern const SyscallName syscall_names[];
 extern const size_t n_syscall_names;
 
-/* Makes a filter for raw_syscalls events ("id == 0 || id == 1") of names like "read" or "sys_read"; malloc'ed. A name
- * that the call has on machines of another width stands for the call of this one. 32-bit programs on a 64-bit kernel
- * have numbers of their own, which the kernel's events do not tell apart: they are filtered as if they were 64-bit
- * ones. 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
+/* Makes a filter for raw_syscalls events ("id == 0 || id == 1") from names like "read" or "sys_read"; malloc'ed. A
+ * name that a call has on machines of another width stands for this machine's call. 32-bit programs on a 64-bit
+ * kernel have other numbers, but the kernel's events do not tell them apart: they are filtered as if they were
+ * 64-bit programs. Returns 0, -ENOMEM, or PROBE_E_REFUSED with *ret_error. */
 int syscall_filter_new(char **ret, char *const *names, size_t n_names, char **ret_error);

@@ -33,7 +33,7 @@ bool trace_busy_wait(unsigned *n_waits, int error) {
         return true;
 }
 
-/* What a person can do about an error of tracefs; NULL: nothing is known to help. */
+/* What a person can do about an error of tracefs. Returns NULL if nothing is known to help. */
 static const char *error_advice(int error) {
         switch (error) {
         case EPERM:
@@ -54,7 +54,7 @@ static const char *error_advice(int error) {
         }
 }
 
-/* The error, and the advice behind it. */
+/* The error, followed by the advice. */
 static int error_explain(char ret[static EXPLANATION_BYTES], int error) {
         const char *advice = error_advice(error);
 

@@ -33,7 +33,7 @@ static const struct {
         { 0x1af4, "virtio" }, { 0x15ad, "VMware" }, { 0x1234, "QEMU" },
 };
 
-/* "card0", not its connectors ("card0-DP-1"); -1 for those. */
+/* The number in "card0"; -1 for connectors ("card0-DP-1"). */
 static long card_number(const char *name) {
         char *end;
         long number;
@@ -44,7 +44,7 @@ static long card_number(const char *name) {
         return *end == '\0' && number <= CARD_NUMBER_MAX ? number : -1;
 }
 
-/* The last component of the target of a link in sysfs; "" if there is no such link. */
+/* The last component of the target of a link in sysfs, or "" if there is no such link. */
 static void read_link_name(char ret[static DRM_NAME_BYTES], int dir_fd, const char *path) {
         char target[CARD_PATH_BYTES];
         const char *name;

@@ -21,7 +21,7 @@ enum {
         DEVICE_MAJOR_ACCEL = 261, /* compute accelerators: the same files */
 };
 
-/* They open devices for others, whose work it then is. */
+/* These open devices on behalf of others, who then do the work. */
 static const char *const brokers[] = { "systemd-logind", "elogind-daemon", "elogind", "seatd" };
 
 void drm_clients_init(DrmClients *clients, DrmCards *cards, int root, bool any_file) {
@@ -40,7 +40,7 @@ static bool is_broker(const DrmProcess *process) {
         return false;
 }
 
-/* One without clients stays for a sample, of nothing. */
+/* An entry without clients stays for one more sample, to show that nothing is used. */
 static void free_idle_processes(DrmClients *clients) {
         DrmProcess *process;
 
@@ -91,7 +91,8 @@ static void read_comm(const DrmClients *clients, pid_t pid, char ret[static DRM_
         (void)sysfs_read(ret, DRM_COMM_BYTES, clients->proc, path);
 }
 
-/* The process's entry for that card; NULL without memory. One without clients is another process's, perhaps. */
+/* The process's entry for that card. Returns NULL if memory has run out. An entry without clients may belong to an
+ * earlier process. */
 static DrmProcess *get_process(DrmClients *clients, pid_t pid, DrmCard *card) {
         DrmProcess *process;
 
@@ -108,7 +109,8 @@ static DrmProcess *get_process(DrmClients *clients, pid_t pid, DrmCard *card) {
         return process;
 }
 
-/* 0: clients->info is what the kernel says of the descriptor. DRM_FDINFO_E_OTHER also when it is gone. */
+/* Returns 0 if clients->info is what the kernel says about the descriptor, or DRM_FDINFO_E_OTHER, also if it is
+ * gone. */
 static int read_fdinfo(DrmClients *clients, pid_t pid, int fd) {
         _cleanup_(fd_closep) int file = -1;
         char path[CLIENT_PATH_BYTES];
@@ -147,7 +149,7 @@ static bool is_known(const DrmClients *clients, pid_t pid, int fd) {
         return false;
 }
 
-/* Of one that is also a process's that works with it: from now on it is that one's. */
+/* If a process that works with the client has it as well, the client counts for that process from now on. */
 static void client_move(DrmClients *clients, DrmClient *client, pid_t pid, int fd) {
         DrmProcess *process = get_process(clients, pid, client->process->card);
 
@@ -199,7 +201,7 @@ static void look_at_fdinfo(DrmClients *clients, pid_t pid, int fd) {
                 client_move(clients, client, pid, fd);
 }
 
-/* From what the kernel knows without asking anybody: a descriptor may be of a file on a dead server. */
+/* Uses only what the kernel knows by itself: a descriptor may belong to a file on a server that is down. */
 static bool is_gpu_device(int dir_fd, const char *name) {
         struct statx status;
 
@@ -303,7 +305,7 @@ static void sample_region(DrmProcess *process, const DrmRegion *region) {
                 process->bytes[i] = UINT64_MAX;
 }
 
-/* False when the descriptor is no longer this client's. */
+/* Returns false if the descriptor no longer belongs to this client. */
 static bool sample_client(DrmClients *clients, DrmClient *client, uint64_t passed_ns) {
         const DrmFdinfo *info = &clients->info;
 

@@ -8,8 +8,8 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-/* A group with all of its events, or one event. The groups of drivers have hundreds, of which these are about frames:
- * commits, flips, and jobs of the engines. */
+/* Each entry is a group with all of its events, or one event. The drivers' groups have hundreds of events, of which
+ * these are about frames: commits, flips, and jobs of the engines. */
 static const char *const wanted[] = {
         "drm/*",
         "gpu_scheduler/*",

@@ -4,7 +4,7 @@
 /*
  * DRM events: the tracepoints that tell when a frame was rendered, flipped and shown
  *
- * Which of them there are depends on the kernel and on the driver, so they are looked up.
+ * Which of them exist depends on the kernel and on the driver, so they are looked up.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 typedef struct DrmEvents {
         char *patterns[DRM_EVENTS_MAX]; /* for FtraceConfig.ftrace_events; static texts */
         size_t n;
-        bool has_drm; /* some are of DRM itself; fences are also other devices' */
+        bool has_drm; /* some belong to DRM itself; other devices have fences, too */
 } DrmEvents;
 
-/* Those that the tracefs below the root directory `root` has. */
+/* The events that exist in the tracefs below the root directory `root`. */
 void drm_events_find(DrmEvents *ret, int root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Keys are a table: what they begin with, what the rest of them names, and where their value goes.
+ * The keys are in a table: how they begin, what the rest of the key names, and where the value goes.
  */
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ static bool line_is(const Line *line, const char *key) {
         return line->n_key == strlen(key) && line_begins(line, key);
 }
 
-/* Splits off the first line. False at the end; a line without a colon has no key. */
+/* Splits off the first line. Returns false at the end; a line without a colon has no key. */
 static bool next_line(const char **at, const char *end, Line *ret) {
         const char *newline, *colon;
 
@@ -46,7 +46,7 @@ static bool next_line(const char **at, const char *end, Line *ret) {
         return true;
 }
 
-/* Names become names of tracks, so only what can be drawn. */
+/* Names become names of tracks, so only characters that can be drawn are allowed. */
 static bool copy_name(char ret[static DRM_NAME_BYTES], const char *text, size_t n) {
         if (n == 0 || n >= DRM_NAME_BYTES)
                 return false;
@@ -75,7 +75,8 @@ static bool unit_factor(const char *text, size_t n, uint64_t *ret) {
         return false;
 }
 
-/* "123", "123 ns", "123 KiB": digits, and a unit. Nothing else, and nothing that does not fit. */
+/* "123", "123 ns", "123 KiB": digits, and perhaps a unit. Anything else is refused, and so is a number that does not
+ * fit. */
 static bool line_number(const Line *line, uint64_t *ret) {
         uint64_t value = 0, factor;
         size_t i = 0;
@@ -92,7 +93,7 @@ static bool line_number(const Line *line, uint64_t *ret) {
                !__builtin_mul_overflow(value, factor, ret);
 }
 
-/* The engine that the key names behind its prefix. */
+/* The engine that the key names after its prefix. */
 static DrmEngine *find_engine(DrmFdinfo *info, const char *name) {
         for (size_t i = 0; i < info->n_engines; i++)
                 if (streq(info->engines[i].name, name))
@@ -152,7 +153,7 @@ static void region_set_resident(DrmRegion *region, uint64_t value) {
         set_once(&region->resident, &region->has_resident, value);
 }
 
-/* In this order: one prefix begins with another. */
+/* The order matters, because one prefix begins with another. */
 static const struct {
         const char *prefix;
         void (*set_engine)(DrmEngine *engine, uint64_t value);
@@ -221,8 +222,8 @@ int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n) {
         return *ret->driver && ret->has_client_id ? 0 : DRM_FDINFO_E_OTHER;
 }
 
-/* a * b / c, at most UINT64_MAX. Not every machine has a type of 128 bits, so where a product is too large for 64 the
- * lowest bits of a and c are left out. */
+/* a * b / c, at most UINT64_MAX. Not every machine has a type of 128 bits, so if a product is too large for 64 bits,
+ * the lowest bits of a and c are left out. */
 static uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
         uint64_t rest = a % c, whole, part;
 

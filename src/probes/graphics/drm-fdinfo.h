@@ -4,9 +4,9 @@
 /*
  * DRM fdinfo: the kernel's data about one open GPU device (Documentation/gpu/drm-usage-stats.rst)
  *
- * Lines of "key: value". All drivers have drm-driver, newer kernels drm-client-id; the engines and memory regions, and
- * how time on an engine is counted, differ between drivers. Values only: it allocates nothing and keeps no pointers
- * into the text.
+ * It consists of lines "key: value". All drivers have drm-driver, and newer kernels have drm-client-id. The engines and
+ * memory regions, and how time on an engine is counted, differ between drivers. The parser copies values only: it
+ * allocates nothing and keeps no pointers into the text.
  */
 
 #include <stdbool.h>
@@ -15,20 +15,20 @@
 
 #define DRM_NAME_BYTES  32
 #define DRM_ENGINES_MAX 16 /* amdgpu has about 10; further ones are left out and counted */
-#define DRM_REGIONS_MAX 8  /* of memory: xe on a card with two tiles has 5 */
+#define DRM_REGIONS_MAX 8  /* of memory: xe has 5 on a card with two tiles */
 
 enum {
         _DRM_FDINFO_E_SUCCESS,
-        DRM_FDINFO_E_OTHER, /* no DRM device, or nothing that could be told apart from others */
+        DRM_FDINFO_E_OTHER, /* no DRM device, or one that cannot be told apart from others */
 };
 
-/* One kind of engine. Counters only grow while the client lives. */
+/* One kind of engine. Its counters only grow while the client lives. */
 typedef struct DrmEngine {
         char name[DRM_NAME_BYTES];
-        uint64_t capacity; /* how many engines of this kind there are; 0: not told, so 1 */
+        uint64_t capacity; /* how many engines of this kind exist; 0: unknown, so 1 */
         uint64_t busy_ns;
         uint64_t cycles;
-        uint64_t total_cycles; /* of the engine, with those that nobody used */
+        uint64_t total_cycles; /* of the engine, including cycles that nobody used */
         uint64_t max_hz;
         bool has_busy, has_cycles, has_total, has_max;
 } DrmEngine;
@@ -48,17 +48,18 @@ typedef struct DrmFdinfo {
         size_t n_engines;
         DrmRegion regions[DRM_REGIONS_MAX];
         size_t n_regions;
-        size_t n_left_out; /* keys of further engines and regions */
+        size_t n_left_out; /* keys of engines and regions beyond the limits */
 } DrmFdinfo;
 
-/* If a key is there twice the first one counts; undocumented keys and values are ignored. 0, DRM_FDINFO_E_OTHER. */
+/* If a key comes twice, the first one counts. Undocumented keys and values are ignored. Returns 0 or
+ * DRM_FDINFO_E_OTHER. */
 int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n);
 
-/* How long the engine worked for the client between two readings that are `passed_ns` apart. Some drivers count time,
- * some cycles and their total, some only cycles. 0 if a counter went backwards. */
+/* How long the engine worked for the client between two readings that are `passed_ns` apart. Some drivers count
+ * time, some cycles and their total, and some only cycles. Returns 0 if a counter went backwards. */
 uint64_t drm_engine_busy_ns(const DrmEngine *before, const DrmEngine *now, uint64_t passed_ns);
 
-/* Bytes that take room now; where the driver does not tell, all that there are. */
+/* How many bytes take up room now. Where the driver does not tell, it is the number of all bytes. */
 static inline uint64_t drm_region_bytes(const DrmRegion *region) {
         return region->has_resident ? region->resident : region->total;
 }

@@ -22,15 +22,15 @@ enum {
 typedef struct Drm {
         PacketWriter packets;
         TrackWriter tracks;
-        void *ftrace; /* of ftrace_probe_ops; NULL: no events */
+        void *ftrace; /* the instance of ftrace_probe_ops; NULL: no events */
         DrmCards cards;
         DrmClients clients;
         bool wants_clients, wants_memory;
         uint64_t period_ns;
         uint64_t next_ns;         /* sample */
-        uint64_t ftrace_next_ns;  /* poll of the inner probe */
+        uint64_t ftrace_next_ns;  /* when the inner probe wants to be polled */
         uint64_t sampled_ns;      /* 0: never */
-        uint64_t before_ns;       /* the sample before that; 0: none */
+        uint64_t before_ns;       /* the time of the previous sample; 0: none */
         size_t n_cards_described; /* in GpuInfo */
 } Drm;
 
@@ -64,7 +64,7 @@ static bool is_wanted(protobuf_c_boolean has, protobuf_c_boolean value) {
         return !has || value;
 }
 
-/* Without them the samples are as good. */
+/* Without events, the samples are worth as much. */
 static int drm_add_events(Drm *drm, const DrmEvents *events, const ProbeSetup *setup) {
         Perfetto__Protos__FtraceConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
         _cleanup_(freep) char *error = NULL;
@@ -187,7 +187,7 @@ static void write_cards(Drm *drm, uint64_t now_ns) {
                 drm->n_cards_described = drm->cards.n;
 }
 
-/* A pid of 0: all of the card. */
+/* A pid of 0 stands for the whole card. */
 static void
 write_memory(Drm *drm, const DrmCard *card, pid_t pid, uint64_t n_bytes, uint64_t now_ns) {
         WireWriter *wire = packet_begin(&drm->packets);
@@ -202,7 +202,7 @@ write_memory(Drm *drm, const DrmCard *card, pid_t pid, uint64_t n_bytes, uint64_
         (void)packet_end(&drm->packets); /* the sink counts what it drops */
 }
 
-/* The tracks that lead to it, which are only there when something is on them; NULL: none below. */
+/* The tracks that lead to it, which exist only if something is on them; NULL: none below. */
 typedef struct Place {
         const char *card, *process;
 } Place;
@@ -227,7 +227,7 @@ static void write_count_at(Drm *drm,
                     (int64_t)MIN(value, (uint64_t)INT64_MAX));
 }
 
-/* Bit `i` of `used`: what was never used gets no track, as most programs use few of the engines. */
+/* Bit `i` of `used`: an engine that was never used gets no track, as most programs use few of them. */
 static bool begins_use(Drm *drm, uint32_t *used, size_t i, uint64_t value) {
         bool begins = value > 0 && !(*used & 1u << i);
 
@@ -286,7 +286,7 @@ static void write_process(Drm *drm, DrmProcess *process) {
                 write_process_memory(drm, process, place);
 }
 
-/* How busy each kind of engine is with all of its clients. */
+/* How busy each kind of engine is with the work of all its clients. */
 static void write_engines(Drm *drm, DrmCard *card) {
         uint64_t passed_ns = drm->before_ns ? drm->sampled_ns - drm->before_ns : 0;
         const Place *place = &(Place){ .card = card->label };
@@ -387,7 +387,7 @@ static void drm_flush(void *userdata, uint64_t now_ns) {
                 ftrace_probe_ops.flush(drm->ftrace, now_ns);
 }
 
-/* With a last sample, so that all of the engines' work is known. */
+/* Takes a last sample, so that all work of the engines is known. */
 static void drm_stop(void *userdata, uint64_t now_ns) {
         Drm *drm = userdata;
 

@@ -4,9 +4,9 @@
 /*
  * linux.drm: what GPUs do, for which programs, and when their frames are shown
  *
- * The events are those of linux.ftrace, from an inner probe of that kind. Programs' use of a card is polled
- * (drm-clients.h): a GpuMemTotalEvent for each process, and tracks: "GPU", the card, the process, its engines and
- * memory. A description of the card comes first (GpuInfo).
+ * The events are those of linux.ftrace, and come from an inner probe of that kind. How programs use a card is polled
+ * (drm-clients.h). Each process gets a GpuMemTotalEvent, and tracks: "GPU", the card, the process, its engines and
+ * memory. The first packet describes the cards (GpuInfo).
  */
 
 #include "drm_config.pb-c.h"
@@ -18,8 +18,8 @@
 
 typedef Perfetto__Protos__DrmConfig DrmConfig;
 
-/* As drm_probe_ops.setup(), but of the machine whose "/" is `root_fd`, which the probe takes. With `any_file`, every
- * descriptor of a process may be a GPU's: for trees that are only copies. */
+/* Like drm_probe_ops.setup(), for the machine whose "/" is `root_fd`, which the probe takes over. With `any_file`,
+ * every descriptor of a process may be a GPU's: for trees that are only copies. */
 int drm_new(void **ret,
             int root_fd,
             const DrmConfig *config,

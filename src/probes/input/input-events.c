@@ -11,7 +11,8 @@
 
 typedef Perfetto__Protos__FtraceConfig__KprobeEvent KprobeEvent;
 
-/* Fields are found by their names, through the kernel's types (BTF), so that no layout of a structure is assumed. */
+/* Fields are found by their names, with the kernel's type information (BTF), so that no layout of a structure is
+ * assumed. */
 const FtraceConfig *input_events_config(void) {
         static char *report_args[] = { (char *)"handler=handle->name:string",
                                        (char *)"device=handle->dev->name:string",

@@ -4,9 +4,10 @@
 /*
  * Input events: kernel probes where devices report and programs read
  *
- * The kernel has no tracepoints there, so kprobes are defined (dynamic-events.h): on evdev_events(), which gets each
- * report, and on the return of evdev_read(). They record names of devices, numbers of values and numbers of bytes. None
- * of their arguments contains what was typed or pointed at, so that never reaches the ring, let alone a trace.
+ * The kernel has no tracepoints there, so we define kprobes (dynamic-events.h): on evdev_events(), which gets each
+ * report, and on the return of evdev_read(). They record the names of devices, the numbers of values, and the numbers
+ * of bytes. None of their arguments contains what was typed or pointed at, so that never reaches the ring, let alone a
+ * trace.
  */
 
 #include "probes/ftrace/dynamic-events.h"
@@ -24,13 +25,13 @@ typedef struct InputEvents {
         EventSelection selection; /* their full names, by INPUT_EVENT_… */
 } InputEvents;
 
-/* What the kernel is asked for. The result is static. */
+/* What we ask the kernel for. The result is static. */
 const FtraceConfig *input_events_config(void);
 
-/* Whether this kernel could define them: 0, PROBE_E_REFUSED. */
+/* Whether this kernel could define them. Returns 0 or PROBE_E_REFUSED. */
 int input_events_check(const TraceDir *dir, char **ret_error);
 
-/* Defines them. 0, PROBE_E_REFUSED, -ENOMEM. */
+/* Defines the events. Returns 0, PROBE_E_REFUSED or -ENOMEM. */
 int input_events_init(InputEvents *ret, const TraceDir *dir, char **ret_error);
-/* Takes them back; the instance that uses them must be gone. */
+/* Removes the definitions. The instance that uses them must be gone. */
 void input_events_deinit(InputEvents *events);

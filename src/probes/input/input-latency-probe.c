@@ -16,7 +16,7 @@
 
 #define INPUT_PERIOD_NS   (100 * PROBE_NS_PER_MS)
 #define INPUT_COMM_BYTES  16
-#define INPUT_NAMES_MAX   64 /* of threads that are remembered */
+#define INPUT_NAMES_MAX   64 /* threads whose names are remembered */
 #define INPUT_NAME_AGE_NS UINT64_C(2000000000)
 
 typedef struct ThreadName {
@@ -30,7 +30,7 @@ typedef struct InputLatency {
         TrackWriter tracks;
         InputRing *ring;
         InputPairing pairing;
-        bool sees_pids; /* the kernel's pids are those of our /proc */
+        bool sees_pids; /* the kernel's pids are the same as in our /proc */
         ThreadName names[INPUT_NAMES_MAX];
         bool recording;
 } InputLatency;
@@ -73,7 +73,7 @@ static int input_latency_setup(void **ret, const ProbeSetup *setup, char **ret_e
         return 0;
 }
 
-/* Where tracefs would only be mounted when it is recorded, that is when it is known. */
+/* If tracefs is only mounted when recording begins, only then can this be known. */
 static int input_latency_check(char **ret_error) {
         static const char *const paths[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
         _cleanup_(fd_closep) int fd = -1;
@@ -102,7 +102,7 @@ static int input_latency_start(void *userdata, char **ret_error) {
         return r;
 }
 
-/* A thread's name, of some moments ago at most. */
+/* A thread's name, which is at most some moments old. */
 static const char *thread_comm(InputLatency *latency, pid_t tid, uint64_t now_ns) {
         ThreadName *name = &latency->names[(unsigned)tid % INPUT_NAMES_MAX];
         char path[64];
@@ -156,7 +156,7 @@ static void pair(InputLatency *latency, const InputRecord *record) {
                 write_wait(latency, &wait);
 }
 
-/* All that happened before `until_ns`. */
+/* Takes everything that happened before `until_ns`. */
 static void drain(InputLatency *latency, uint64_t until_ns) {
         InputRing *ring = latency->ring;
         size_t n = 0;

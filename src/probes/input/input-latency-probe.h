@@ -4,8 +4,8 @@
 /*
  * linux.input_latency: how long a device's reports wait until a program reads them
  *
- * They are slices on tracks: "Input", the device, and each thread that reads it. A slice begins when the kernel has the
- * first report that a read returns, and ends with that read. No keys, positions or other values are recorded
+ * The waits are slices on tracks: "Input", the device, and each thread that reads it. A slice begins when the kernel
+ * gets the first report that a read returns, and ends with that read. No keys, positions or other values are recorded
  * (input-events.h).
  */
 

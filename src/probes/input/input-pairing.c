@@ -35,14 +35,14 @@ void input_pairing_report(InputPairing *pairing,
                 pairing->n_left_out++;
                 return;
         }
-        /* Numbers of devices are given again when they are unplugged. */
+        /* When devices are unplugged, their numbers are given to others. */
         if (strncmp(device->name, name, sizeof(device->name) - 1) != 0)
                 snprintf(device->name, sizeof(device->name), "%s", name);
         device->reports[device->n_reports++ % INPUT_REPORTS_MAX] =
                 (InputReport){ .at_ns = at_ns, .n_values = n_values };
 }
 
-/* The thread's entry; in place of the one that was used the longest ago, when there are too many. */
+/* The thread's entry. If there are too many, it replaces the one that has not been used for longest. */
 static InputReader *
 get_reader(InputPairing *pairing, const InputDevice *device, pid_t tid, uint64_t now_ns) {
         InputReader *oldest = &pairing->readers[0], *reader;
@@ -66,8 +66,8 @@ static const InputReport *report_at(const InputDevice *device, uint64_t i) {
         return &device->reports[i % INPUT_REPORTS_MAX];
 }
 
-/* Where the reports end that the read can have got: without those that came too shortly before its end, if it got
- * exactly what was there before them. */
+/* Where the reports end that the read can have got. If it got exactly what was there before the latest reports,
+ * those came too shortly before its end and are left out. */
 static uint64_t
 find_end(const InputDevice *device, uint64_t first, uint64_t at_ns, uint64_t n_values) {
         uint64_t end = device->n_reports, n_unread = 0;

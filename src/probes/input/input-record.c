@@ -6,7 +6,7 @@
 
 #include "probes/input/input-record.h"
 
-/* The kernel's dev_t, and which of its minor numbers are /dev/input/eventN: N behind 64, and from 256 on N itself. */
+/* The kernel's dev_t, and the minor numbers that belong to /dev/input/eventN: N behind 64, and from 256 on N itself. */
 enum {
         DEVICE_MAJOR_INPUT = 13,
         DEVICE_MINOR_BITS = 20,
@@ -41,7 +41,7 @@ int input_layout_set(InputLayout *layout, unsigned event, const EventFormat *for
         return r < 0 ? r : find_field(&layout->count, format, "count", false);
 }
 
-/* A number of 4 or 8 bytes. */
+/* Reads a number of 4 or 8 bytes. */
 static bool get_number(uint64_t *ret, const EventField *field, const PageRecord *record) {
         uint32_t word;
 
@@ -58,7 +58,7 @@ static bool get_number(uint64_t *ret, const EventField *field, const PageRecord 
         return true;
 }
 
-/* __data_loc: offset and length in one word. Cut to what fits. */
+/* __data_loc: offset and length in one word. The text is cut to what fits. */
 static bool get_text(char *ret, size_t size, const EventField *field, const PageRecord *record) {
         EventField word = *field;
         uint64_t location;
@@ -72,7 +72,7 @@ static bool get_text(char *ret, size_t size, const EventField *field, const Page
         if (offset > record->n_bytes || n > record->n_bytes - offset)
                 return false;
         snprintf(ret, size, "%.*s", (int)n, (const char *)record->data + offset);
-        /* Of names, which devices choose: nothing that cannot be shown. */
+        /* For names that devices choose: replaces whatever cannot be shown. */
         for (char *c = ret; *c; c++)
                 if ((unsigned char)*c < ' ' || *c == 127)
                         *c = '?';
@@ -100,7 +100,7 @@ static bool decode_read(InputRecord *ret, const InputLayout *layout, const PageR
         else if (minor < MINOR_DYNAMIC_FIRST)
                 return false;
         snprintf(ret->handler, sizeof(ret->handler), "event%u", minor);
-        return (int64_t)ret->n > 0; /* else nothing was there, or an error */
+        return (int64_t)ret->n > 0; /* otherwise there was nothing to read, or an error */
 }
 
 bool input_record_decode(InputRecord *ret, const InputLayout *layout, const PageRecord *record) {

@@ -4,8 +4,8 @@
 /*
  * Input record: one report or read from the kernel's ring
  *
- * Copied out of the ring's page by the offsets in the events' formats, and never from beyond the record, whatever the
- * bytes are.
+ * It is copied out of the ring's page, by the offsets in the events' formats, and never from beyond the record,
+ * whatever the bytes say.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ typedef struct InputRecord {
         unsigned event;                    /* INPUT_EVENT_… */
         char handler[INPUT_HANDLER_BYTES]; /* "event3" */
         char name[INPUT_NAME_BYTES];       /* of a report's device */
-        uint64_t n;                        /* values of a report, bytes of a read */
+        uint64_t n;                        /* values in a report, or bytes in a read */
 } InputRecord;
 
 /* Where the fields of the events are. */
@@ -34,8 +34,8 @@ typedef struct InputLayout {
         EventField rdev, bytes;            /* of a read */
 } InputLayout;
 
-/* From the event's format. 0, or -EBADMSG when its fields are not those that were defined. */
+/* From the event's format. Returns 0, or -EBADMSG when its fields are not those that were defined. */
 int input_layout_set(InputLayout *layout, unsigned event, const EventFormat *format);
 
-/* False for a record of something else, a read that got nothing, and one that is cut off. */
+/* Returns false for a record of another event, a read that got nothing, and a record that is cut off. */
 bool input_record_decode(InputRecord *ret, const InputLayout *layout, const PageRecord *record);

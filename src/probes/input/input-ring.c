@@ -17,7 +17,7 @@ InputRing *input_ring_free(InputRing *ring) {
         if (!ring)
                 return NULL;
         own_pages_end(&ring->pages);
-        input_events_deinit(&ring->events); /* after the instance that uses them */
+        input_events_deinit(&ring->events); /* the instance that uses them is gone by now */
         own_pages_deinit(&ring->pages);
         free(ring->records);
         free(ring);

@@ -34,9 +34,9 @@ typedef struct JitNames {
         size_t n_bytes; /* of memory, all in all */
 } JitNames;
 
-/* Takes ownership of the text, also on failure; it has a NUL behind its `n_text` bytes. 0 or -ENOMEM. */
+/* Takes ownership of the text, also on failure; it has a NUL behind its `n_text` bytes. Returns 0 or -ENOMEM. */
 int jit_names_new(JitNames **ret, char *text, size_t n_text);
 JitNames *jit_names_free(JitNames *names);
 
-/* NULL: the address has no name. */
+/* Returns NULL if the address has no name. */
 const JitName *jit_names_find(const JitNames *names, uint64_t address);

@@ -15,8 +15,8 @@ typedef struct KeptStack {
         size_t n_bytes;
 } KeptStack;
 
-/* Keeps the current stack, if it takes at most `n_bytes_max` bytes. Names that last are not copied. 0, -E2BIG or
- * -ENOMEM. */
+/* Keeps the current stack, if it takes at most `n_bytes_max` bytes. Names that last are not copied. Returns 0,
+ * -E2BIG or -ENOMEM. */
 int kept_stack_init(KeptStack *ret,
                     const StackTable *stacks,
                     size_t n_bytes_max,

@@ -40,7 +40,7 @@ typedef struct PerfCode {
         uint64_t n_refused; /* files for which there was no room */
 } PerfCode;
 
-/* `owner`: of loader_new(). 0 or a negative errno. */
+/* `owner`: of loader_new(). Returns 0 or a negative errno. */
 int perf_code_init(PerfCode *code, Unwinder *unwinder, const ProbeOwner *owner);
 void perf_code_deinit(PerfCode *code);
 

@@ -29,7 +29,7 @@ bool perf_events_can_walk(void);
 int perf_events_check(char **ret_error);
 
 /* Opens all events, disabled. If the processor has no counters of its own, the settings are changed to the clock and
- * *ret_uses_clock is true. 0, PROBE_E_REFUSED or a negative errno. */
+ * *ret_uses_clock is true. Returns 0, PROBE_E_REFUSED or a negative errno. */
 int perf_events_open(PerfEvents *ret,
                      PerfSettings *settings,
                      bool *ret_uses_clock,

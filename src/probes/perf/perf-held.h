@@ -29,7 +29,7 @@ typedef struct PerfHeld {
 void perf_held_init(PerfHeld *held);
 void perf_held_deinit(PerfHeld *held);
 
-/* Keeps the current stack with the sample; `is_lasting` as in kept_stack_init(). False: there is no room. */
+/* Keeps the current stack with the sample; `is_lasting` as in kept_stack_init(). Returns false if there is no room. */
 bool perf_held_add(PerfHeld *held,
                    const PerfMoment *moment,
                    uint64_t weight,

@@ -11,5 +11,6 @@
 
 #include <sys/types.h>
 
-/* Changes the calling thread alone, for good. 0 or a negative errno; after an error the thread must not go on. */
+/* Changes the calling thread alone, for good. Returns 0 or a negative errno; after an error the thread must not go
+ * on. */
 int perf_identity_assume(uid_t uid, gid_t gid);

@@ -94,7 +94,7 @@ static bool has_waiting(const Loader *loader) {
         return !list_is_empty(&loader->urgent) || !list_is_empty(&loader->waiting);
 }
 
-/* Call it with the lock. NULL: the loader is closing. */
+/* Call it with the lock. Returns NULL if the loader is closing. */
 static Load *next_load(Loader *loader) {
         Load *load;
 

@@ -61,17 +61,17 @@ typedef struct Load {
 typedef struct Loader Loader;
 
 /* With an owner, everything is read with that user's rights and without the probes' privileges; NULL: with all of
- * these. 0 or a negative errno. */
+ * these. Returns 0 or a negative errno. */
 int loader_new(Loader **ret, const ProbeOwner *owner);
 /* Does not wait for threads that do not come back. */
 Loader *loader_free(Loader *loader);
 DEFINE_CLEANUP(Loader *, loader_free)
 
-/* NULL: no memory. */
+/* Returns NULL if memory has run out. */
 Load *load_new(LoadKind kind, pid_t pid);
 Load *load_free(Load *load);
 
-/* Takes ownership of the load. False if nothing more is read; then the load stays the caller's. */
+/* Takes ownership of the load. Returns false if nothing more is read; then the load stays the caller's. */
 bool loader_submit(Loader *loader, Load *load);
 /* Makes this process's waiting loads urgent. */
 void loader_hurry(Loader *loader, pid_t pid);

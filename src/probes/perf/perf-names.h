@@ -17,7 +17,7 @@ typedef struct PerfNames {
         PidSet told; /* threads and processes that the trace knows */
 } PerfNames;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int perf_names_init(PerfNames *names);
 void perf_names_deinit(PerfNames *names);
 

@@ -26,8 +26,8 @@ typedef struct PerfOwn {
 /* Whether the kernel allows sampling the user's own programs: 0, or PROBE_E_REFUSED with what to do. */
 int perf_own_check(char **ret_error);
 
-/* Opens disabled events on all existing threads; perf_events_open() has made the rings. 0, PROBE_E_REFUSED or a
- * negative errno. */
+/* Opens disabled events on all existing threads; perf_events_open() has made the rings. Returns 0, PROBE_E_REFUSED
+ * or a negative errno. */
 int perf_own_attach(PerfOwn *own,
                     const PerfEvents *events,
                     const PerfSettings *settings,

@@ -61,12 +61,14 @@ void perf_processes_deinit(PerfProcesses *processes);
 /* Asks /proc for all existing processes: 0 or a negative errno. */
 int perf_processes_scan(PerfProcesses *processes);
 
-/* The process of a sample. NULL: there is no room. A new process is asked for, before those without samples. */
+/* The process of a sample. Returns NULL if there is no room. A new process is asked for, before those without
+ * samples. */
 PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid);
 /* /proc has answered. */
 void perf_processes_take(PerfProcesses *processes, Load *load);
 
-/* The process's own name for its code at this address. NULL: there is none, or it is not known yet and is asked for. */
+/* The process's own name for its code at this address. Returns NULL if there is none, or it is not known yet and is
+ * asked for. */
 const JitName *perf_processes_jit(PerfProcesses *processes,
                                   PerfProcess *process,
                                   uint64_t address,

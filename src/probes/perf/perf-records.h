@@ -77,7 +77,7 @@ static inline uint64_t perf_word(const uint8_t *words, size_t i) {
         return word;
 }
 
-/* `record` has `n_bytes`, as its header says. 0 or PERF_RECORD_E_BAD. */
+/* `record` has `n_bytes`, as its header says. Returns 0 or PERF_RECORD_E_BAD. */
 int perf_sample_parse(PerfSample *ret,
                       const PerfLayout *layout,
                       const void *record,

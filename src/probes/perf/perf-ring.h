@@ -28,7 +28,7 @@ typedef struct PerfRing {
 } PerfRing;
 
 void perf_ring_init(PerfRing *ring);
-/* Maps the ring of an event; takes the descriptor. 0 or a negative errno. */
+/* Maps the ring of an event; takes the descriptor. Returns 0 or a negative errno. */
 int perf_ring_map(PerfRing *ring, int fd, uint32_t cpu, size_t n_bytes);
 void perf_ring_deinit(PerfRing *ring);
 

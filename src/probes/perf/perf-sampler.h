@@ -49,7 +49,7 @@ typedef struct PerfSampler {
         PerfCounts counts;
 } PerfSampler;
 
-/* The settings must outlive it. 0 or a negative errno. */
+/* The settings must outlive it. Returns 0 or a negative errno. */
 int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, PacketSink *sink);
 void perf_sampler_deinit(PerfSampler *sampler);
 

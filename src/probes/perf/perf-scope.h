@@ -31,7 +31,7 @@ typedef struct PerfScope {
         size_t n_units;
 } PerfScope;
 
-/* 0, PROBE_E_REFUSED with *ret_error, or -ENOMEM. `config` may be NULL. */
+/* Returns 0, PROBE_E_REFUSED with *ret_error, or -ENOMEM. `config` may be NULL. */
 int perf_scope_init(PerfScope *ret,
                     const Perfetto__Protos__PerfEventConfig__Scope *config,
                     char **ret_error);

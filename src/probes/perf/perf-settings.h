@@ -71,7 +71,7 @@ typedef struct PerfSettings {
         uint32_t stack_bytes;
 } PerfSettings;
 
-/* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
+/* Returns 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error);
 void perf_settings_deinit(PerfSettings *settings);
 

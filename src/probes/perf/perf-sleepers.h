@@ -34,9 +34,9 @@ typedef struct PerfSleepers {
 int perf_sleepers_init(PerfSleepers *sleepers);
 void perf_sleepers_deinit(PerfSleepers *sleepers);
 
-/* The thread has left its processor with the current stack; names of `lasting` modules need not be copied. The returned
- * sleeper is asleep, unless awake_ns says that it has been seen awake since. NULL: there is no room, which is
- * counted. */
+/* The thread has left its processor with the current stack; names of `lasting` modules need not be copied. The
+ * returned sleeper is asleep, unless awake_ns says that it has been seen awake since. Returns NULL if there is no
+ * room, which is counted. */
 PerfSleeper *perf_sleepers_add(PerfSleepers *sleepers,
                                const PerfMoment *moment,
                                const StackTable *stacks,

@@ -46,7 +46,7 @@ typedef struct PerfWriter {
         bool is_told;      /* the trace has been told of the clock and the event */
 } PerfWriter;
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 int perf_writer_init(PerfWriter *writer, const PerfSettings *settings, PacketSink *sink);
 void perf_writer_deinit(PerfWriter *writer);
 

@@ -22,7 +22,7 @@ void call_stacks_deinit(CallStacks *stacks) {
         *stacks = (CallStacks){};
 }
 
-/* NULL: the thread has none. */
+/* Returns NULL if the thread has none. */
 static CallStack *find(CallStacks *stacks, pid_t tid) {
         for (unsigned i = 0; i < NEIGHBOURS; i++) {
                 CallStack *stack = &stacks->stacks[((unsigned)tid + i) % CALL_THREADS_MAX];
@@ -38,7 +38,7 @@ static void pop(CallStacks *stacks, CallStack *stack, uint64_t at_ns, bool is_wh
         stacks->ended(stacks->userdata, stack->tid, &stack->calls[stack->depth], at_ns, is_whole);
 }
 
-/* The thread's, or the one that has not been used for longest. */
+/* The thread's stack, or else the one that has not been used for longest. */
 static CallStack *take(CallStacks *stacks, pid_t tid, uint64_t at_ns) {
         CallStack *oldest = find(stacks, tid);
 
@@ -56,8 +56,8 @@ static CallStack *take(CallStacks *stacks, pid_t tid, uint64_t at_ns) {
         return oldest;
 }
 
-/* Stacks grow down. A function that has the same stack as another one was jumped to from its end, so both are open; but
- * none is open twice with one stack. */
+/* Stacks grow down. If a function has the same stack as another one, that one ended with a jump to it, so both are
+ * open. But no function is open twice with one stack. */
 static bool is_over(const CallStack *stack, uint32_t site, uint64_t pointer) {
         const Call *last = &stack->calls[stack->depth - 1];
 
@@ -94,7 +94,7 @@ void call_stacks_leave(CallStacks *stacks,
                     stack->calls[depth - 1].stack == at_entry)
                         break;
         if (depth == 0)
-                return; /* it began before the recording */
+                return; /* the call began before the recording */
         while (stack->depth > depth)
                 pop(stacks, stack, at_ns, false);
         pop(stacks, stack, at_ns, true);

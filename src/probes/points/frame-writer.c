@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A presentation time is of the clock that the compositor has for it, which is CLOCK_MONOTONIC nearly always, and
- * CLOCK_MONOTONIC_RAW for some without a display. Which of them it is can be told by the hit, which comes soon after.
+ * A presentation time is a reading of the clock that the compositor uses for it. This is nearly always CLOCK_MONOTONIC,
+ * and CLOCK_MONOTONIC_RAW in some compositors without a display. The hit tells which of them it is, because it comes
+ * soon after.
  */
 
 #include <time.h>
@@ -48,7 +49,7 @@ void frame_writer_finish(FrameWriter *writer,
                          uint64_t at_ns) {
         pid_t pid = program_name(&writer->programs->names, tid, at_ns)->pid;
 
-        /* The swaps of a program whose commits are seen are the same frames. */
+        /* If a program's commits are seen, its swaps are the same frames. */
         if (point->meaning == POINT_SWAP && frames_has_commit(&writer->frames, pid, at_ns))
                 return;
         add(writer, point, pid, surface, at_ns, 0);
@@ -65,7 +66,8 @@ static uint64_t clock_ns(clockid_t clock) {
         return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* From that clock to the clock of records. Read several times, as one may be interrupted in between. */
+/* From that clock to the clock of records. The clocks are read several times, as a reading may be interrupted in the
+ * middle. */
 static uint64_t offset_of(clockid_t clock) {
         uint64_t best_spread = UINT64_MAX, offset = 0;
 
@@ -108,7 +110,7 @@ void frame_writer_present(FrameWriter *writer,
                           const PointRecord *record) {
         uint64_t at_ns = presented_at(point, record), refresh_ns = 0, surface = 0;
 
-        /* Nothing is shown seconds before it is told: the numbers are not what we think. */
+        /* No frame is shown seconds before it is reported: then the numbers do not mean what we think. */
         if (distance(at_ns, record->at_ns) > SECOND_NS)
                 return;
         if (point->refresh >= 0)
@@ -129,7 +131,7 @@ void frame_writer_stall(FrameWriter *writer, pid_t tid, uint64_t begin_ns, uint6
                 .type = TRACK_EVENT_BEGIN, .at_ns = begin_ns, .name = "stall", .category = "loops"
         };
 
-        if (name->pid != tid) /* threads that work for others may take their time */
+        if (name->pid != tid) /* threads that work for others have no stalls */
                 return;
         event.track = track_group(
                 tracks, program_process_track(writer->programs, tid, end_ns), "Main loop");

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Frame writer: frames and stalls as track events, in one shape for all toolkits
+ * Frame writer: frames and stalls as track events, in one form for all toolkits
  *
- * A surface has a track of its process, with a slice from each frame to the next: "frame", or "late frame" if others
- * could have been in between, and a counter of frames in a second. What a compositor presented is in the same shape, at
- * the times that it says. A main loop that did not come back for long is a slice "stall".
+ * A surface has a track below its process, with a slice from each frame to the next: "frame", or "late frame" if there
+ * was time for others in between; and a counter of frames per second. Frames that a compositor presented have the same
+ * form, with the times that it reports. A main loop that does not come back for long is a slice "stall".
  */
 
 #include "host/frames.h"
@@ -18,11 +18,11 @@ typedef struct FrameWriter {
         Frames frames;
 } FrameWriter;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int frame_writer_init(FrameWriter *writer, ProgramTracks *programs);
 void frame_writer_deinit(FrameWriter *writer);
 
-/* A frame of the surface was finished by that thread. */
+/* That thread has finished a frame of the surface. */
 void frame_writer_finish(FrameWriter *writer,
                          const Point *point,
                          pid_t tid,

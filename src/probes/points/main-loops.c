@@ -18,7 +18,7 @@ void main_loops_deinit(MainLoops *loops) {
         *loops = (MainLoops){};
 }
 
-/* The thread's, or of its neighbours the one that has not been used for longest. */
+/* The thread's entry, or else the one of its neighbours that has not been used for longest. */
 static MainLoop *take(MainLoops *loops, pid_t tid, uint64_t at_ns) {
         MainLoop *oldest = NULL;
 

@@ -93,7 +93,7 @@ static bool knows(const MappedFileSet *set, const MappedFile *file) {
         return is_there;
 }
 
-/* Whether the file is new, which it is no longer. */
+/* Whether the file is new. Afterwards it is not. */
 static bool remember(MappedFileSet *set, const MappedFile *file) {
         bool is_there;
         size_t at = find_place(set, file, &is_there);
@@ -107,9 +107,9 @@ static bool remember(MappedFileSet *set, const MappedFile *file) {
 }
 
 /*
- * A probe is in the inode that a file system keeps its data in. Containers of one image have that in common although
- * each has an overlay of its own, whose files have the overlay's device: two probes there would see everything twice.
- * So a file of an overlay is known by what it has from below.
+ * A probe sits in the inode in which a file system keeps its data. Containers of one image have that inode in common,
+ * although each has an overlay of its own, whose files have the overlay's device. Two probes there would see everything
+ * twice, so a file of an overlay is identified by what the file below has.
  */
 static MappedFile identify(int fd, const struct stat *st) {
         MappedFile file = { .device = st->st_dev, .inode = st->st_ino };
@@ -124,7 +124,7 @@ static MappedFile identify(int fd, const struct stat *st) {
         return file;
 }
 
-/* Gives the file to the visitor, unless that has it by another path. Takes the descriptor. */
+/* Gives the file to the visitor, unless the visitor already has it by another path. Takes over the descriptor. */
 static void tell(MappedFiles *files, int fd, const struct stat *st, const char *path) {
         MappedFile file = identify(fd, st);
 
@@ -134,7 +134,7 @@ static void tell(MappedFiles *files, int fd, const struct stat *st, const char *
                 fd_close(fd);
 }
 
-/* Nothing that has side effects when it is opened. */
+/* Refuses what has side effects when it is opened. */
 static int open_regular(const char *path, struct stat *ret) {
         _cleanup_(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC);
         char again[64];
@@ -149,8 +149,9 @@ static int open_regular(const char *path, struct stat *ret) {
         return open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Where the mapping itself may not be opened: by its name in the process's own root directory, unless that is another
- * file's by now. Stacked file systems have other numbers for a file than its mapping. */
+/* For mappings that may not be opened themselves: opens the file by its name in the process's own root directory,
+ * unless that name belongs to another file by now. Stacked file systems have other numbers for a file than its
+ * mapping has. */
 static int
 open_by_name(MappedFiles *files, int pid, const ProcessMapping *mapping, struct stat *ret_stat) {
         char path[MAPPED_PATH_BYTES];
@@ -222,7 +223,7 @@ static bool parse_mount(const char *line, const ProcessMapping *mapping, const c
         return true;
 }
 
-/* False: it is not mounted for the process, or for "self". */
+/* Returns false if it is not mounted for the process, or for "self". */
 static bool find_file_system(const MappedFiles *files,
                              const char *process,
                              const ProcessMapping *mapping,
@@ -247,7 +248,7 @@ static bool find_file_system(const MappedFiles *files,
         return false;
 }
 
-/* Files of containers may be of a device that only we have mounted as such. */
+/* Files of containers may be on a device that only we have mounted under that number. */
 static bool is_foreign(const MappedFiles *files, int pid, const ProcessMapping *mapping) {
         bool foreign = true;
         char process[16];
@@ -262,7 +263,7 @@ static bool is_foreign(const MappedFiles *files, int pid, const ProcessMapping *
  * Processes
  */
 
-/* The name of a file that is gone has a word behind it, which is not its own. */
+/* After the name of a file that is gone there is another word, which is not part of the name. */
 static const char *name_of(char *path) {
         size_t n = strlen(path);
 
@@ -271,7 +272,7 @@ static const char *name_of(char *path) {
         return strrchr(path, '/') + 1;
 }
 
-/* What cannot be opened now, as the process is just ending, may be next time. */
+/* What cannot be opened now, perhaps because the process is just ending, may be opened next time. */
 static void look_at_file(MappedFiles *files, int pid, const ProcessMapping *mapping) {
         const MappedFile file = { .device = makedev(mapping->major, mapping->minor),
                                   .inode = mapping->inode };
@@ -303,7 +304,7 @@ static void look_at_line(MappedFiles *files, int pid, char *line) {
                 look_at_file(files, pid, &mapping);
 }
 
-/* The list of a process as a text; a very long one is cut. */
+/* A process's list as a text. A very long one is cut. */
 static bool read_maps(MappedFiles *files, int pid) {
         _cleanup_(fd_closep) int fd = -1;
         char path[64];
@@ -361,7 +362,7 @@ static unsigned look_at_young(MappedFiles *files, uint64_t now_ns) {
         return n;
 }
 
-/* A process that was not seen before. */
+/* A process that has not been seen before. */
 static void look_at_new(MappedFiles *files, int pid, uint64_t now_ns) {
         look_at(files, pid);
         pid_set_add(&files->seen, pid);

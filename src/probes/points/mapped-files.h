@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Mapped files: the libraries that running programs have mapped, as they come
+ * Mapped files: the libraries that running programs have mapped, as they appear
  *
- * A probe is in the file, so a file is reported once, for all programs that have it mapped or will have. The files
- * are found in /proc, and what is opened is the mapping itself, whatever has become of the file's name: so they are
- * found in containers and sandboxes, too, and when they have been replaced. New processes are looked at when they are
- * seen, once more a while later, when they have loaded what they load at their start, and from time to time all of
- * them, as a library may come later.
+ * A probe is in the file, so a file is reported once, for all programs that have mapped it or ever will. The files are
+ * found in /proc. What is opened is the mapping itself, whatever has become of the file's name, so files are found in
+ * containers and sandboxes, and after they have been replaced, too. A new process is looked at when it is seen, and
+ * once more a while later, when it has loaded what it loads at its start. From time to time all processes are looked
+ * at, because a library may be loaded later.
  *
- * A look is cut into turns, so that it takes little time at once. Files of file systems that are programs or other
- * machines are left alone, and recognized without being asked for: they might never answer.
+ * A look is split into turns, so that each takes little time. Files on file systems that are programs or other machines
+ * are left alone. They are recognized without asking their file system, which might never answer.
  */
 
 #include <stdbool.h>
@@ -20,27 +20,27 @@
 
 #include "host/pid-set.h"
 
-#define MAPPED_FILES_MAX 4096 /* that are remembered: with those that are no library of ours */
+#define MAPPED_FILES_MAX 4096 /* remembered, including files that are none of our libraries */
 #define MAPPED_TURN_BYTES \
-        (1u << 20) /* of processes' lists that are read in one turn, and the rest of the last one */
+        (1u << 20) /* of processes' lists, read in one turn; and the rest of the last one */
 #define MAPPED_MOUNTS_BYTES \
-        (1u << 20)            /* of a process's mounts; what is not among them is left alone */
-#define MAPPED_TURN_MAX   64  /* processes that are looked at in one turn */
-#define MAPPED_YOUNG_MAX  256 /* processes that are looked at again soon */
+        (1u << 20)            /* of a process's mounts; files on other mounts are left alone */
+#define MAPPED_TURN_MAX   64  /* processes in one turn */
+#define MAPPED_YOUNG_MAX  256 /* processes to be looked at again soon */
 #define MAPPED_PATH_BYTES 4200
 
 typedef struct MappedVisitor {
-        /* By the last part of its path: whether a file is worth being opened. */
+        /* Whether a file is worth opening, judging by the last part of its path. */
         bool (*wants)(void *userdata, const char *name);
         /* A new file, which the visitor may keep. */
         void (*found)(void *userdata, int fd, const char *path);
         void *userdata;
 } MappedVisitor;
 
-/* A file as a mapping of it names it, without the last two; or as stat() does. */
+/* A file, identified as its mapping does, which lacks the last two members, or as stat() does. */
 typedef struct MappedFile {
         uint64_t device, inode;
-        uint64_t size, written_ns; /* of a file on a file system that is made of others */
+        uint64_t size, written_ns; /* of a file on a file system that is stacked on others */
 } MappedFile;
 
 /* Sorted. */
@@ -57,26 +57,26 @@ typedef struct YoungProcess {
 typedef struct MappedFiles {
         MappedVisitor visitor;
         const char *proc;       /* "/proc", or a copy */
-        MappedFileSet mappings; /* that were looked at: most are recognized without being opened */
+        MappedFileSet mappings; /* already looked at: most are recognized without being opened */
         MappedFileSet opened;   /* the same files, as often as they have other numbers */
         PidSet seen;
         YoungProcess young[MAPPED_YOUNG_MAX];
         size_t n_young;
-        uint64_t all_again_ns; /* when all are looked at again */
-        char *text;            /* of one process's list, read again and again */
+        uint64_t all_again_ns; /* when all processes are looked at again */
+        char *text;            /* one process's list; the memory is used again */
         size_t n_text;
         size_t n_read;       /* bytes of lists in this turn */
-        unsigned n_replaced; /* files that programs still run although others have their names */
+        unsigned n_replaced; /* files that programs still run, but whose names belong to others */
         unsigned n_foreign;  /* files on file systems that might not answer */
 } MappedFiles;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int mapped_files_init(MappedFiles *files, const MappedVisitor *visitor);
 void mapped_files_deinit(MappedFiles *files);
 
-/* The libraries in the folder where the C library is that this program runs with: most programs that are started later
- * will have these, so they are told at once. `names` are sonames. */
+/* Reports at once the libraries in the folder of the C library that this program runs with, because most programs
+ * that are started later will load these. `names` are sonames. */
 void mapped_files_add_system(MappedFiles *files, const char *name);
 
-/* Looks at processes for one turn. True if there is more to look at now. */
+/* Looks at processes for one turn. Returns true if there is more to look at now. */
 bool mapped_files_look(MappedFiles *files, uint64_t now_ns);

@@ -66,7 +66,7 @@ static bool name_is_valid(const char *name) {
         return *name && strlen(name) < POINT_NAME_BYTES;
 }
 
-/* Numbers get the slots of a record one after another. */
+/* Numbers get the slots of a record in order. */
 static bool
 choose_slot(const Point *point, PointArgument *argument, char why[static POINT_WHY_BYTES]) {
         unsigned n = 0;

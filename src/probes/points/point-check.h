@@ -4,7 +4,8 @@
 /*
  * Point check: what a section of a points file says, as a whole
  *
- * Some keys name arguments, which may come behind them. So these are kept as words until the section has ended.
+ * Some keys refer to arguments that may be defined after them. So these keys are kept as words until the section has
+ * ended.
  */
 
 #include <stdbool.h>
@@ -21,5 +22,5 @@ typedef struct PointWords {
         char seconds[POINT_WORDS_BYTES], nanoseconds[POINT_WORDS_BYTES], refresh[POINT_WORDS_BYTES];
 } PointWords;
 
-/* Completes the point. False, with the reason, if something is wrong or missing. Takes the words apart. */
+/* Completes the point, and takes the words apart. Returns false, with the reason, if something is wrong or missing. */
 bool point_check(Point *point, PointWords *words, char why[static POINT_WHY_BYTES]);

@@ -18,8 +18,8 @@
 #define LINE_BYTES 2048
 #define PATH_BYTES 192
 
-/* From 6.11 to 6.13 the place to which probed functions return makes a system call, and a program whose seccomp filter
- * does not know it is killed. */
+/* From 6.11 to 6.13, probed functions return to a place that makes a system call. The kernel kills a program whose
+ * seccomp filter does not know that call. */
 static bool kernel_can_return(void) {
         struct utsname name;
         unsigned major, minor;
@@ -132,9 +132,9 @@ static const char *number_at(const Point *point, const PointSpot *spot, unsigned
         return "\\0";
 }
 
-/* All probes of an event need the same fields: a number that a point does not have is a constant. A constant text would
- * be read as if it were in the program, and reading what is not there takes microseconds; so it is what is always
- * there, and nobody looks at it. */
+/* All probes of an event need the same fields. If a point lacks a number, the field is a constant. A constant text
+ * would be read as if it were in the program, and an attempt to read what does not exist takes microseconds. So the
+ * text is one that always exists, and nobody looks at it. */
 static void append_arguments(char *line, const Point *point, const PointSpot *spot) {
         const char *text = "+0(%sp)";
 
@@ -265,7 +265,7 @@ static void disable(PointEvents *events, bool is_return) {
         (void)instance_write(events->instance, file, "0", NULL);
 }
 
-/* The batch is gone with its sites. What their returns may have left in the ring is of no event that is known. */
+/* The batch is gone together with its sites. Whatever their returns have left in the ring belongs to no known event. */
 static void drop_last(PointEvents *events) {
         PointBatch *batch = &events->batches[events->n_batches - 1];
 

@@ -4,10 +4,10 @@
 /*
  * Point events: the uprobes of a recording, as few kernel events with many probes each
  *
- * To switch off an event takes tens of milliseconds, however many probes it has, and probes can only be added to an
- * event that is off. So what is found at the same time becomes a batch of two events, one for entries and one for
- * returns. A batch has the files of one owner only: the kernel refuses all of an event if it refuses one of its probes,
- * and nobody's file shall take the others' along.
+ * Switching off an event takes tens of milliseconds, however many probes it has, and probes can only be added to an
+ * event that is off. So everything found at the same time becomes a batch of two events, one for entries and one for
+ * returns. A batch only has files of one owner: the kernel refuses a whole event if it refuses one of its probes, and
+ * one user's file must not spoil those of others.
  */
 
 #include "probes/ftrace/dynamic-slot.h"
@@ -17,9 +17,9 @@
 
 #define POINT_BATCHES_MAX 16
 #define POINT_SITES_MAX   1024 /* probes of a recording */
-#define POINT_SHARERS_MAX 8    /* points at one place */
+#define POINT_SHARERS_MAX 8    /* points in the same place */
 
-/* One place in one file, and the points that are there. */
+/* One place in one file, and the points there. */
 typedef struct PointSite {
         const Point *points[POINT_SHARERS_MAX];
         size_t n_points;
@@ -45,22 +45,22 @@ typedef struct PointEvents {
         bool can_return;
 } PointEvents;
 
-/* 0, PROBE_E_REFUSED, -ENOMEM. */
+/* Returns 0, PROBE_E_REFUSED or -ENOMEM. */
 int point_events_init(PointEvents *events,
                       const TraceDir *dir,
                       Instance *instance,
                       char **ret_error);
-/* The instance must be gone. Nothing of it is left in the kernel. */
+/* The instance must be gone already. Removes everything from the kernel. */
 void point_events_deinit(PointEvents *events);
 
-/* Between these, sites are added to a batch. False: there is no room for one more. */
+/* Sites are added to a batch between these two. Returns false if there is no room for one more. */
 bool point_events_begin(PointEvents *events);
-/* Points at the same place of the same file with the same arguments share a probe. `fd` stays open until the end of the
- * batch. 0; PROBE_E_REFUSED with the kernel's reason. */
+/* Points at the same place of the same file, with the same arguments, share a probe. `fd` stays open until the end
+ * of the batch. Returns 0, or PROBE_E_REFUSED with the kernel's reason. */
 int point_events_add(PointEvents *events,
                      int fd,
                      const Point *point,
                      const PointSpot *spot,
                      char **ret_error);
-/* Switches it on. 0; PROBE_E_REFUSED: the kernel does not take it, and none of it is left. */
+/* Switches the batch on. Returns 0, or PROBE_E_REFUSED if the kernel does not accept it; then nothing of it is left. */
 int point_events_end(PointEvents *events, char **ret_error);

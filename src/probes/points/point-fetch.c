@@ -44,7 +44,7 @@ uint16_t point_machine(void) {
 #endif
 }
 
-/* One "+N(" or "+@symbol(" at `at`; its length, or 0. */
+/* The length of one "+N(" or "+@symbol(" at `at`, or 0. */
 static size_t step_length(const char *at) {
         size_t n = 1;
         char *end;
@@ -61,7 +61,7 @@ static size_t step_length(const char *at) {
         return *end == '(' ? (size_t)(end - at) + 1 : 0;
 }
 
-/* Moves behind all steps; how many there were. */
+/* Moves past all steps. Returns how many there were. */
 static unsigned skip_steps(const char **at) {
         unsigned depth = 0;
         size_t n;
@@ -132,8 +132,8 @@ static uint32_t load_word(const uint8_t *at) {
         return word;
 }
 
-/* mov disp32(%rdi),%eax or mov disp8(%rdi),%eax. Bytes of other instructions could look like it, but not in a function
- * that does nothing else. */
+/* mov disp32(%rdi),%eax or mov disp8(%rdi),%eax. Bytes of other instructions could look like this, but not in a
+ * function that does nothing else. */
 static bool field_offset_x86_64(const uint8_t *code, size_t n, uint32_t *ret) {
         for (size_t i = 0; i + 6 <= n && code[i] != 0xc3; i++) {
                 if (code[i] != 0x8b)

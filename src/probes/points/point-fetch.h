@@ -21,23 +21,23 @@
 #define POINT_FETCH_BYTES     128
 #define POINT_FETCH_DEPTH_MAX 4
 #define POINT_OFFSET_MAX      65535
-#define POINT_REGISTERS       6 /* arguments that are in registers on all machines */
+#define POINT_REGISTERS       6 /* arguments that all machines pass in registers */
 
-/* The function that a "+@" names: where it finds its field. False: that cannot be told. */
+/* Where the function that a "+@" names finds its field. Returns false if nobody can tell. */
 typedef bool PointFieldFind(void *userdata, const char *symbol, uint32_t *ret_offset);
 
-/* Whether points can have arguments on a machine (EM_X86_64, …), and which machine this is. */
+/* Whether points can have arguments on a machine (EM_X86_64, …), and which of these this machine is. */
 bool point_machine_is_known(uint16_t machine);
 uint16_t point_machine(void);
 
 bool point_fetch_is_valid(const char *where);
 
-/* In the kernel's words. False: this machine cannot, or `find` could not. `where` is valid. */
+/* Puts it in the kernel's words. Returns false if this machine cannot, or `find` could not. `where` is valid. */
 bool point_fetch_make(char ret[static POINT_FETCH_BYTES],
                       const char *where,
                       uint16_t machine,
                       PointFieldFind *find,
                       void *userdata);
 
-/* Reads code: the distance at which a function's first load from its first argument reads. */
+/* Reads code. Returns the offset from which a function's first load from its first argument reads. */
 bool point_field_offset(uint16_t machine, const uint8_t *code, size_t n, uint32_t *ret);

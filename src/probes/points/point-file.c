@@ -18,10 +18,10 @@ typedef struct PointParser {
         const char *file;
         unsigned line;
         Point common;   /* of [Points] */
-        Point *section; /* where keys go; NULL: passed over */
+        Point *section; /* where the keys go; NULL: this section is ignored */
         Point point;    /* the one being read */
         PointWords words;
-        bool is_bad; /* the point is left out */
+        bool is_bad; /* so the point is left out */
 } PointParser;
 
 static void complain(PointParser *parser, unsigned line, const char *format, ...) _printf_(3, 4);
@@ -44,7 +44,7 @@ static bool set_text(char *field, size_t size, const char *value) {
         return *value && (size_t)snprintf(field, size, "%s", value) < size;
 }
 
-/* Names of groups and points: what a config can ask for, with wildcards. */
+/* Names of groups and points: a config can ask for them, with wildcards. */
 static bool set_name(char *field, const char *value) {
         for (const char *c = value; *c; c++)
                 if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && *c != '.')
@@ -75,8 +75,8 @@ static bool set_default(Point *point, const char *value) {
 typedef struct Key {
         const char *name;
         bool in_common; /* also in [Points] */
-        size_t word;    /* where in PointWords it is kept until all are known; SIZE_MAX: nowhere */
-        size_t at, bytes; /* or where in the point; 0 bytes: by the function */
+        size_t word; /* where in PointWords the value waits until all keys are known; SIZE_MAX: nowhere */
+        size_t at, bytes; /* or where in the point it goes; 0 bytes: the function does that */
         bool (*set)(Point *point, const char *value);
 } Key;
 
@@ -156,7 +156,7 @@ static int keep(PointTable *table, const Point *point) {
         return 0;
 }
 
-/* The point that was being read is complete: all its keys are known. */
+/* The current point is complete, because all its keys are known. */
 static int end_section(PointParser *parser) {
         Point *point = &parser->point;
         char why[POINT_WHY_BYTES];

@@ -29,6 +29,6 @@ typedef struct PointTable {
         size_t n_points, n_allocated;
 } PointTable;
 
-/* `file` is for messages. Adds the points to the table. 0, -ENOMEM. */
+/* `file` is for messages. Adds the points to the table. Returns 0 or -ENOMEM. */
 int point_file_parse(PointTable *table, const char *file, const char *text, ProbeNotes *notes);
 void point_table_deinit(PointTable *table);

@@ -10,8 +10,8 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-/* Of "libgtk-4.so.1" it is "libgtk-4.so": files are often called by longer versions. Of a pattern, what is before its
- * first wildcard. */
+/* "libgtk-4.so" for "libgtk-4.so.1", because the names of files often have longer versions. For a pattern, it is
+ * what precedes the first wildcard. */
 static size_t stem_length(const char *library) {
         const char *version = strstr(library, ".so");
         size_t n = strcspn(library, "*?[");
@@ -32,7 +32,7 @@ static bool wants(void *userdata, const char *name) {
         return false;
 }
 
-/* One user's files shall not take the place of root's or of another user's. */
+/* One user's files must not take the place of root's or of another user's. */
 static bool has_place(const PointFinder *finder, uid_t uid) {
         unsigned n_own = 0, n_users = 0;
 
@@ -87,7 +87,7 @@ void point_finder_deinit(PointFinder *finder) {
  * Batches
  */
 
-/* A point that was asked for by its name gets a reason; the other two are mistakes of its file. */
+/* A point that somebody asked for by its name gets a reason. The other two outcomes are mistakes of its file. */
 static void explain(PointFinder *finder, size_t i, const char *path, int why) {
         const Point *point = &finder->selection->table.points[i];
 
@@ -181,7 +181,7 @@ static bool may_begin(PointFinder *finder, uid_t uid) {
         return false;
 }
 
-/* False: the kernel refuses it, as it does if it refuses one probe of it. */
+/* Returns false if the kernel refuses the batch, as it does if it refuses one of its probes. */
 static bool
 add_batch(PointFinder *finder, const PendingFile *files, size_t n_files, char **ret_error) {
         unsigned n_files_before = finder->n_files, n_probes_before = finder->n_probes;
@@ -195,8 +195,8 @@ add_batch(PointFinder *finder, const PendingFile *files, size_t n_files, char **
         return false;
 }
 
-/* Files of one owner. Root's files are tried again in halves, as those of a container may be somebody else's work; of
- * others, all suffer. */
+/* The files of one owner. Root's files are tried again in halves, because a container's may be somebody else's work.
+ * Otherwise, all of a user's files suffer. */
 static void add_files(PointFinder *finder, const PendingFile *files, size_t n_files) {
         _cleanup_(freep) char *error = NULL;
         const uid_t uid = files->uid;

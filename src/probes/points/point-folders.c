@@ -17,7 +17,7 @@
 #define FILE_SUFFIX ".conf"
 
 typedef struct FileNames {
-        char *names[POINT_FILES_MAX]; /* of files that were read, in all folders */
+        char *names[POINT_FILES_MAX]; /* of the files that were read in all folders */
         size_t n;
 } FileNames;
 
@@ -33,7 +33,7 @@ static bool has_name(const FileNames *names, const char *name) {
         return false;
 }
 
-/* A user who runs the probes without being root can only do harm to himself. */
+/* A user who runs the probes without being root can harm only himself. */
 static bool is_trusted(int fd) {
         struct stat st;
 

@@ -4,8 +4,9 @@
 /*
  * Point folders: all files of points.d
  *
- * What is in these files is done to other users' programs, so only root's files count, and such as nobody else can
- * write. A file of an earlier folder replaces those of its name in later ones; an empty one says that there is nothing.
+ * What these files ask for is done to other users' programs. So only root's files count, and only those that nobody
+ * else can write to. A file in an earlier folder replaces files of the same name in later ones. An empty file says that
+ * there are no such points.
  */
 
 #include "host/probe.h"
@@ -13,5 +14,5 @@
 
 #define POINT_FILES_MAX 128
 
-/* 0 or -ENOMEM. Everything else is a note. */
+/* Returns 0 or -ENOMEM. Everything else is a note. */
 int point_folders_read(PointTable *ret, ProbeNotes *notes);

@@ -10,9 +10,9 @@
 #include "probes/points/point-library.h"
 #include "probes/points/point-place.h"
 
-#define FIELD_CODE_BYTES 96 /* of a function whose field is looked for */
+#define FIELD_CODE_BYTES 96 /* of the function's code, when its field is looked for */
 
-/* The first section of a type, if it and the names that it links to may be read. */
+/* The first section of this type, if it and the section with its names may be read. */
 static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *ret) {
         Elf_Scn *section = NULL;
 
@@ -72,7 +72,7 @@ bool point_library_is_meant(const PointLibrary *library, const Point *point) {
         return *library->soname && fnmatch(point->library, library->soname, 0) == 0;
 }
 
-/* Of an exported function, the address in memory. */
+/* The address in memory of an exported function. */
 static bool find_symbol(const PointLibrary *library, const char *name, GElf_Sym *ret) {
         GElf_Shdr header;
         Elf_Scn *section = find_section(library->elf, SHT_DYNSYM, &header);
@@ -90,7 +90,7 @@ static bool find_symbol(const PointLibrary *library, const char *name, GElf_Sym 
         return false;
 }
 
-/* The offset of a function, and its first bytes. */
+/* The offset of a function in the file, and its first bytes. */
 static bool read_function(const PointLibrary *library,
                           const char *name,
                           uint64_t *ret_offset,

@@ -10,7 +10,7 @@ static bool is_conditional_jump(const uint8_t *code, size_t n) {
                ((code[0] & 0xf0) == 0x70 || (code[0] == 0x0f && (code[1] & 0xf0) == 0x80));
 }
 
-/* push %reg, nop, jmp, jcc, call: what arch/x86/kernel/uprobes.c emulates. */
+/* push %reg, nop, jmp, jcc, call: the instructions that arch/x86/kernel/uprobes.c emulates. */
 static bool is_emulated(const uint8_t *code, size_t n) {
         if (n < 6)
                 return false;
@@ -50,5 +50,5 @@ static PointPlace choose_x86_64(const uint8_t *code, size_t n) {
 PointPlace point_place_choose(uint16_t machine, const uint8_t *code, size_t n) {
         if (machine == EM_X86_64)
                 return choose_x86_64(code, n);
-        return (PointPlace){}; /* others have no such difference */
+        return (PointPlace){}; /* on other machines it makes no difference */
 }

@@ -4,19 +4,20 @@
 /*
  * Point place: where in a function a uprobe costs least
  *
- * On x86-64 the kernel emulates a few instructions at which a probe sits, and executes all others out of line in a
- * single step, which takes about thirty times as long in a virtual machine. Many functions begin with an instruction of
- * the second kind followed by one of the first. The probe may be moved behind it if what is skipped changes neither
- * arguments nor the stack, so that these are still in place and the return address is found.
+ * On x86-64, the kernel emulates a few of the instructions on which a probe can sit. It executes all others out of line
+ * in a single step, which takes about thirty times as long in a virtual machine. Many functions begin with an
+ * instruction of the second kind, followed by one of the first. The probe may be moved past it if that instruction
+ * changes neither the arguments nor the stack, so that the arguments are still in place and the return address is
+ * found.
  *
- * Only whole instructions that are known are skipped, so the place is the start of one if the function's is.
+ * Only whole instructions that are known are skipped. So if the function begins with an instruction, so does the place.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define POINT_CODE_BYTES 32 /* of a function that are looked at */
+#define POINT_CODE_BYTES 32 /* at the beginning of a function */
 
 typedef struct PointPlace {
         uint32_t skipped; /* bytes from the start of the function */

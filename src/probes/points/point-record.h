@@ -5,8 +5,8 @@
  * Point record: one hit of a probe, from the kernel's ring
  *
  * All probes of a recording have the same fields, whatever they record, because the kernel switches off one event with
- * many probes much faster than many events. They are copied out of the ring's page by the offsets in the events'
- * formats, and never from beyond the record, whatever the bytes are.
+ * many probes much faster than many events. A hit is copied out of the ring's page, by the offsets in the events'
+ * formats, and never from beyond the record, whatever the bytes say.
  */
 
 #include <stdbool.h>
@@ -32,31 +32,31 @@ typedef struct PointRecord {
         uint32_t site;  /* which probe */
         uint64_t stack; /* the stack pointer */
         uint64_t numbers[POINT_NUMBERS_MAX];
-        char text[POINT_TEXT_BYTES]; /* "": none, or it could not be read */
+        char text[POINT_TEXT_BYTES]; /* "": there is none, or it could not be read */
 } PointRecord;
 
-/* Where the fields are. The same for all events of a kind. */
+/* Where the fields are, which is the same for all events of a kind. */
 typedef struct PointLayout {
         uint32_t site, stack;
         uint32_t numbers[POINT_NUMBERS_MAX];
         uint32_t text;
-        bool has_numbers; /* those of returns have none */
+        bool has_numbers; /* the events of returns have none */
 } PointLayout;
 
-/* Names of the arguments in a definition: "id=\3:u32 sp=%sp:u64 …". */
+/* The names of the arguments in a definition: "id=\3:u32 sp=%sp:u64 …". */
 #define POINT_FIELD_SITE  "site"
 #define POINT_FIELD_STACK "stack"
 #define POINT_FIELD_TEXT  "text"
 
-/* From an event's format. 0, or -EBADMSG when its fields are not those that were defined. */
+/* From an event's format. Returns 0, or -EBADMSG when its fields are not those that were defined. */
 int point_layout_init(PointLayout *ret, const EventFormat *format, bool is_return);
 
-/* Entries and returns, and waits, of which only the thread counts. False for a record that is cut off. */
+/* For entries, returns and waits; of the latter only the thread counts. Returns false for a record that is cut off. */
 bool point_record_decode(PointRecord *ret, const PointLayout *layout, const PageRecord *record);
 bool point_record_decode_wait(PointRecord *ret, PointRecordKind kind, const PageRecord *record);
 
-/* A number of a record, as the argument's type has it. */
+/* A number of a record, in the argument's type. */
 int64_t point_number(const PointRecord *record, const PointArgument *argument);
 
-/* Whether a hit is one that the point means. */
+/* Whether the point means this hit. */
 bool point_matches(const Point *point, const PointRecord *record);

@@ -149,7 +149,7 @@ static int compare_records(const void *a, const void *b) {
         return (first->at_ns > second->at_ns) - (first->at_ns < second->at_ns);
 }
 
-/* In each turn at most what the rings hold: records that come faster than they are read shall not keep us. */
+/* Each turn takes no more than the rings hold: records that come faster than they are read must not keep us here. */
 void point_ring_read(PointRing *ring) {
         size_t n_pages = POINT_BUFFER_KB * 1024 / ring->pages.n_page;
 

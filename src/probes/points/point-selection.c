@@ -29,8 +29,8 @@ static bool matches_name(const Point *point, const char *pattern) {
         return fnmatch(pattern, name, 0) == 0;
 }
 
-/* Selects the points that a pattern matches; of groups only those that are recorded by default. Nothing that matches
- * is a mistake worth a note, but no more: which files are installed differs. */
+/* Selects the points that a pattern matches; of groups, only the points that are recorded by default. A pattern that
+ * matches nothing is worth a note, but no more, because machines have different files installed. */
 static void select_matching(PointSelection *selection,
                             const char *key,
                             const char *pattern,

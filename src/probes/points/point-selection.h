@@ -14,11 +14,11 @@ typedef Perfetto__Protos__ProgramPointsConfig ProgramPointsConfig;
 typedef struct PointSelection {
         PointTable table;
         bool *is_selected; /* by the index of the point */
-        bool *is_named; /* likewise: asked for by its own name, so it is told why it is not there */
+        bool *is_named; /* likewise: somebody asked for it by name, and is told if it does not exist */
         bool expensive;
 } PointSelection;
 
-/* Reads points.d. 0, PROBE_E_REFUSED, -ENOMEM. `config` may be NULL. */
+/* Reads points.d. Returns 0, PROBE_E_REFUSED or -ENOMEM. `config` may be NULL. */
 int point_selection_init(PointSelection *ret,
                          const ProgramPointsConfig *config,
                          ProbeNotes *notes,

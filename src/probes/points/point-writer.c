@@ -9,8 +9,8 @@
 
 #define SOURCE "linux.program_points"
 
-/* The process that a hit is about; 0: nobody knows. Any program can call a library and say what it likes, so only root
- * speaks for other users' processes. */
+/* The process that a hit is about; 0 if nobody knows. Any program can call a library and claim anything, so only
+ * root may speak for other users' processes. */
 static pid_t hit_process(PointWriter *writer, const Point *point, const PointRecord *record) {
         const int64_t pid = point_number(record, &point->arguments[point->process]);
         const ProgramName *name = program_name(&writer->programs.names, record->tid, record->at_ns);
@@ -22,7 +22,8 @@ static pid_t hit_process(PointWriter *writer, const Point *point, const PointRec
         return name->process_uuid && (uid == 0 || uid == name->uid) ? (pid_t)pid : 0;
 }
 
-/* The track of a hit: the thread's; or, if it is about another process, one there with the name of the group. */
+/* The track of a hit: the thread's, or, if the hit is about another process, a track there with the name of the
+ * group. */
 static uint64_t hit_track(PointWriter *writer, const Point *point, const PointRecord *record) {
         const pid_t about = point->process < 0 ? 0 : hit_process(writer, point, record);
         uint64_t process;
@@ -79,8 +80,8 @@ static const Point *find_swap(const PointSite *site) {
         return NULL;
 }
 
-/* On the track of the beginning, although the thread may have another name by now; after a clear it is described again
- * when it is asked for. */
+/* An end goes on the track of its beginning, although the thread may have another name by now. After a clear, the
+ * track is described again when somebody asks for it. */
 static void
 call_ended(void *userdata, pid_t tid, const Call *call, uint64_t end_ns, bool is_whole) {
         PointWriter *writer = userdata;
@@ -132,7 +133,7 @@ static void take_call(PointWriter *writer,
         };
 
         call.track = hit_track(writer, point, record);
-        if (!site->has_return) { /* this kernel cannot tell when it ends */
+        if (!site->has_return) { /* this kernel cannot tell when the function ends */
                 (void)write_hit(writer, point, record, TRACK_EVENT_INSTANT);
                 if (point->meaning == POINT_SWAP)
                         frame_writer_finish(

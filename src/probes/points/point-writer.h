@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Point writer: from records to track events
+ * Point writer: turns records into track events
  *
- * Each process has its track, and below it one for each thread that came by a point; what a compositor tells about its
- * clients is on tracks of the clients, if they are its own user's.
+ * Each process has its track, and below that a track for each thread that passes a point. What a compositor reports
+ * about its clients goes on tracks of the clients, if the compositor's user owns these.
  */
 
 #include "probes/points/call-stacks.h"
@@ -23,7 +23,7 @@ typedef struct PointWriter {
         unsigned return_bytes;
 } PointWriter;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int point_writer_init(PointWriter *writer,
                       PacketSink *sink,
                       const PointEvents *events,

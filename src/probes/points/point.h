@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Point: a place in a library at which programs tell what they do, without knowing it
+ * Point: a place in a library where programs show what they are doing, without knowing it
  *
- * Points are data: files in points.d say which function of which library it is, and what it means that a program comes
- * by (point-file.h). All texts are bounded, so a point is one piece of memory.
+ * Points are data. Files in points.d say which function of which library it is, and what it means that a program calls
+ * it (point-file.h). All texts are bounded, so a point is one piece of memory.
  */
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@
 #define POINT_NAME_BYTES     48
 #define POINT_LABEL_BYTES    64
 #define POINT_LIBRARY_BYTES  96
-#define POINT_SYMBOL_BYTES   256 /* C++ has long ones */
+#define POINT_SYMBOL_BYTES   256 /* C++ has long names */
 #define POINT_WHERE_BYTES    96
-#define POINT_TEXT_BYTES     48 /* of a text that was read at a point */
+#define POINT_TEXT_BYTES     48 /* of a text read at a point */
 #define POINT_FILE_BYTES     128
 #define POINT_NUMBERS_MAX    6
 #define POINT_ARGUMENTS_MAX  (POINT_NUMBERS_MAX + 1) /* one of them may be a text */
@@ -29,8 +29,8 @@ typedef enum PointMeaning {
         POINT_INSTANT, /* something happened */
         POINT_SLICE,   /* the function's time */
         POINT_FRAME,   /* a frame was finished */
-        POINT_SWAP,    /* both: the function's time, and at its end a frame is finished */
-        POINT_BEGIN,   /* a slice begins, which the point of the same Name with POINT_END ends */
+        POINT_SWAP,    /* both: the time of the function, whose end finishes a frame */
+        POINT_BEGIN,   /* begins a slice that the point of the same Name with POINT_END ends */
         POINT_END,
         POINT_PRESENTED, /* a frame was shown, at the time that the arguments say */
         _POINT_MEANING_N,
@@ -63,11 +63,11 @@ typedef struct PointCondition {
 } PointCondition;
 
 typedef struct Point {
-        char file[POINT_FILE_BYTES]; /* where it is from */
+        char file[POINT_FILE_BYTES]; /* the file that defines it */
         unsigned line;
         char group[POINT_NAME_BYTES], name[POINT_NAME_BYTES];
-        char library[POINT_LIBRARY_BYTES]; /* its soname, perhaps with wildcards */
-        char symbol[POINT_SYMBOL_BYTES];   /* "": only a static probe */
+        char library[POINT_LIBRARY_BYTES]; /* its soname, which may have wildcards */
+        char symbol[POINT_SYMBOL_BYTES];   /* "": it is only a static probe */
         char usdt[POINT_LABEL_BYTES];      /* "provider:name"; "": none */
         char label[POINT_LABEL_BYTES], category[POINT_NAME_BYTES];
         PointMeaning meaning;
@@ -75,8 +75,8 @@ typedef struct Point {
         size_t n_arguments;
         PointCondition conditions[POINT_CONDITIONS_MAX];
         size_t n_conditions;
-        /* Arguments by what they are, or POINT_NO_ARGUMENT: the pid that it is about, if not the caller's; what
-         * tells windows apart; the time of presentation, and the time until the next one. */
+        /* The arguments by meaning, or POINT_NO_ARGUMENT: the pid of the process that the hit is about if it is not
+         * the caller, what tells windows apart, the time of presentation, and the time until the next one. */
         int process, surface, seconds, nanoseconds, refresh;
         bool is_default; /* recorded unless the config names others */
 } Point;

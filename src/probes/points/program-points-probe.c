@@ -16,7 +16,7 @@
 #define POINTS_PERIOD_NS (100 * PROBE_NS_PER_MS)
 #define FINDER_PERIOD_NS (500 * PROBE_NS_PER_MS)
 #define FINDER_SHARE \
-        20 /* of a CPU's time one part: there may be very many programs with very long lists */
+        20 /* one part of a CPU's time, as there may be very many programs with very long lists */
 
 typedef struct ProgramPoints {
         PointSelection selection;
@@ -51,7 +51,7 @@ static void program_points_freep(ProgramPoints **points) {
  * Setting up
  */
 
-/* A look at what programs have mapped. */
+/* Looks at what programs have mapped. */
 typedef struct Look {
         PointFinder *finder;
         uint64_t now_ns;
@@ -71,7 +71,7 @@ static void look_begin(Look *look, PointFinder *finder) {
         look->has_thread = thread_start(&look->thread, NULL, look_run, look) == 0;
 }
 
-/* Without a thread it is done now. */
+/* Without a thread this is done right now. */
 static void look_end(Look *look) {
         if (look->has_thread)
                 pthread_join(look->thread, NULL);
@@ -106,7 +106,7 @@ static int prepare_ring(ProgramPoints *points, const ProbeSetup *setup, char **r
         return r;
 }
 
-/* A new ring mostly waits until the kernel's processors have passed a point: programs are looked at meanwhile. */
+/* A new ring mostly waits for the kernel's processors to pass a certain point. Meanwhile we look at programs. */
 static int prepare(ProgramPoints *points, const ProbeSetup *setup, char **ret_error) {
         Look look;
         int r;
@@ -206,7 +206,7 @@ static int program_points_start(void *userdata, char **ret_error) {
         return r;
 }
 
-/* All that happened before `until_ns`. */
+/* Takes everything that happened before `until_ns`. */
 static void drain(ProgramPoints *points, uint64_t until_ns) {
         PointRing *ring = points->ring;
         size_t n = 0;
@@ -222,7 +222,7 @@ static void drain(ProgramPoints *points, uint64_t until_ns) {
         ring->rests_ns = probe_now_ns();
 }
 
-/* New programs, as often as what it takes allows. */
+/* Looks for new programs, as often as the cost allows. */
 static void find(ProgramPoints *points, uint64_t now_ns) {
         const bool more = point_finder_go_on(&points->finder, now_ns);
         const uint64_t spent_ns = probe_now_ns() - now_ns;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * linux.program_points: what programs do that know nothing of tracing, by points in the libraries that they use
+ * linux.program_points: what programs do that know nothing about tracing, by points in the libraries that they use
  */
 
 #include "host/probe.h"

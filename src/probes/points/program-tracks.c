@@ -21,7 +21,8 @@ void program_tracks_deinit(ProgramTracks *programs) {
         packet_writer_deinit(&programs->packets);
 }
 
-/* A process that has ended before anybody asked for its name is only a number, which need not be that of a process. */
+/* If a process has ended before anybody asked for its name, there is only a number, which may not even be that of a
+ * process. */
 static uint64_t process_track(ProgramTracks *programs, const ProgramName *name) {
         char text[TRACK_BYTES];
 

@@ -14,7 +14,7 @@ typedef struct ProgramTracks {
         ProgramNames names;
 } ProgramTracks;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int program_tracks_init(ProgramTracks *programs, PacketSink *sink, const char *source);
 void program_tracks_deinit(ProgramTracks *programs);
 

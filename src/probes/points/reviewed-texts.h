@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Reviewed texts: what points may read as text
+ * Reviewed texts: the texts that points may read
  *
  * A number tells little, but a text in memory may be anything: a password, the title of a window. So a file in points.d
- * can only ask for texts that are known to be names of kinds of things, and of which this is the list.
+ * can only ask for texts that are known to be names of kinds of things. This is the list of those texts.
  */
 
 #include <stdbool.h>

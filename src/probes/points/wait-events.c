@@ -9,12 +9,12 @@
 
 #define PATH_BYTES 128
 
-/* Old ones are not on every machine, new ones not in every kernel. */
+/* Not every machine has the old calls, and not every kernel has the new ones. */
 static const char *const calls[] = {
         "poll", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2", "select", "pselect6",
 };
 
-/* The number of an event, which is enabled. False: the kernel does not have it. */
+/* Enables an event, and sets its number. Returns false if the kernel does not have it. */
 static bool enable(const TraceDir *dir,
                    Instance *instance,
                    const char *prefix,

@@ -15,5 +15,5 @@ typedef struct WaitEvents {
         size_t n;
 } WaitEvents;
 
-/* Switches them on. 0; PROBE_E_REFUSED: this kernel has none of them. */
+/* Switches them on. Returns 0, or PROBE_E_REFUSED if this kernel has none of them. */
 int wait_events_enable(WaitEvents *ret, const TraceDir *dir, Instance *instance, char **ret_error);

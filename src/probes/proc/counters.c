@@ -147,7 +147,7 @@ static bool is_printable(const char *key, size_t n_key) {
         return n_key > 0 && n_key <= COUNTER_KEY_MAX;
 }
 
-/* Whether a key that was not there before is one to keep from now on. */
+/* Whether to keep a key that was not there before. */
 static bool add_unknown(Counters *counters, const char *key, size_t n_key) {
         return counters->keeps_unknown && is_printable(key, n_key) &&
                counters->n_names < counters->n_known + COUNTER_UNKNOWN_MAX &&
@@ -177,7 +177,7 @@ static void put_value(WireWriter *wire, uint32_t field, uint32_t number, uint64_
         wire_end(wire, begin);
 }
 
-/* "kB" behind a value, in meminfo only: what has none is a number of pages. */
+/* "kB" behind a value, which only meminfo has. A value without it is a number of pages. */
 static void write_track(CounterFile file,
                         const CounterName *name,
                         uint64_t value,

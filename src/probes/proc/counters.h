@@ -4,9 +4,9 @@
 /*
  * Counters: /proc/meminfo and /proc/vmstat by the numbers of protos/sys_stats_counters.proto
  *
- * Both files are lines of a key and a value, always in the same order while the machine is up. So the key of
- * each line is remembered, and only looked up when a line is not what it was. Keys of newer kernels have no number:
- * they become tracks, unless only some counters are wanted, which are always wanted by number.
+ * Both files consist of lines with a key and a value, whose order never changes while the machine is up. So the key of
+ * each line is remembered, and only looked up if the line is not what it was. Keys of newer kernels have no number:
+ * they become tracks, unless the config wants only some counters, which it always lists by number.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
-#define COUNTER_LINES_MAX   512 /* lines of such a file that are looked at; vmstat of 6.18 has 192 */
+#define COUNTER_LINES_MAX   512 /* lines of such a file; vmstat of 6.18 has 192 */
 #define COUNTER_UNKNOWN_MAX 256 /* keys without a number */
 #define COUNTER_KEY_MAX     64  /* letters of a key */
 
@@ -34,19 +34,19 @@ typedef struct CounterName {
 
 typedef struct Counters {
         CounterFile file;
-        CounterName *names; /* what is wanted, then what has no number */
+        CounterName *names; /* first the wanted ones, then those without a number */
         size_t n_names, n_known;
         bool keeps_unknown;
         uint16_t lines
-                [COUNTER_LINES_MAX]; /* index in names + 1, by line; 0: not known to be wanted */
+                [COUNTER_LINES_MAX]; /* index in names + 1, by line; 0: not wanted, as far as is known */
 } Counters;
 
-/* `wanted` are numbers; none means all, also those without a number. Numbers that mean nothing are ignored, as configs
- * may come from a newer version. 0, -ENOMEM. */
+/* `wanted` are numbers; none means all, also those without a number. Numbers that mean nothing are ignored, as
+ * configs may come from a newer version. Returns 0 or -ENOMEM. */
 int counters_init(Counters *counters, CounterFile file, const uint32_t *wanted, size_t n_wanted);
 void counters_deinit(Counters *counters);
 
-/* Appends a SysStats.MeminfoValue or VmstatValue for each line that is wanted and has a number; the others go to
+/* Appends a SysStats.MeminfoValue or VmstatValue for each wanted line that has a number. The other lines go to
  * `tracks`. */
 void counters_encode(Counters *counters,
                      const char *text,

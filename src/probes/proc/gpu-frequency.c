@@ -58,7 +58,7 @@ static bool count_card(const char *name, void *userdata) {
         return true;
 }
 
-/* Its place among the cards, as linux.drm counts them: numbers may be left out. */
+/* Its place among the cards, as linux.drm counts them: there may be gaps in the numbers. */
 static uint32_t card_place(int root, uint32_t card) {
         CardPlace place = { .card = card };
 

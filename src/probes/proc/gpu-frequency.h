@@ -11,17 +11,17 @@
 #include "probes/proc/sys-files.h"
 #include "wire/wire-writer.h"
 
-/* Of SysFiles: the first number in each path is that of the card. */
+/* For SysFiles. The first number in each path is that of the card. */
 extern const char *const gpu_frequency_patterns[];
 
-/* SysFileAccept: leaves out a card's old file where it has new ones. The label says which part of the card it is of,
- * the place is the GPU's number in traces. */
+/* SysFileAccept: leaves out a card's old file if it has new ones. The label says which part of the card it is about,
+ * and the place is the GPU's number in traces. */
 bool gpu_frequency_accept(SysFile *file, int root);
 
-/* What a file says. False when it says nothing that is a frequency. */
+/* Reads a file's text. Returns false if it is not a frequency. */
 bool gpu_frequency_parse(const SysFile *file, const char *text, uint64_t *ret_khz);
 
-/* Whether a card is switched off to save power: some drivers would switch it on to tell its frequency. */
+/* Whether a card is switched off to save power. Some drivers would switch it on to tell its frequency. */
 bool gpu_is_asleep(const SysFile *file, int root);
 
 /* A GenericGpuFrequencyEvent, as a field of TracePacket. */

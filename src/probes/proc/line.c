@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Taking a text of the kernel apart, line by line and word by word. */
+/* Takes a text of the kernel apart, line by line and word by word. */
 
 #include <string.h>
 
@@ -20,8 +20,8 @@ static void skip_blanks(const char **at) {
                 (*at)++;
 }
 
-/* What does not fit is the largest there is. Faster than strtoull(), which also knows signs, bases and locales: a
- * line of interrupts has thousands of numbers. */
+/* A number that does not fit becomes the largest one. This is faster than strtoull(), which also handles signs,
+ * bases and locales: a line of interrupts has thousands of numbers. */
 bool line_number(const char **at, uint64_t *ret) {
         uint64_t value = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Encoding what the whole machine reports: pressure, disks, free pages, slabs. */
+/* Encodes what the whole machine reports: pressure, disks, free pages, slabs. */
 
 #include <string.h>
 
@@ -110,7 +110,8 @@ void diskstats_encode(const char *text, WireWriter *wire) {
                 /* Kernels before 5.5 have fewer columns. */
                 for (size_t i = 0; i < DISK_N_COLUMNS && line_number(&at, &values[i]); i++)
                         ;
-                if (values[0] > 0 || values[4] > 0) /* reads or writes: not a loop device at rest */
+                if (values[0] > 0 ||
+                    values[4] > 0) /* it has read or written, so it is no idle loop device */
                         encode_disk(name, values, wire);
         }
 }

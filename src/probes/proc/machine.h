@@ -4,7 +4,7 @@
 /*
  * Small files of /proc and /sys about the machine, as fields of perfetto.protos.SysStats
  *
- * Each function takes the text of one file, or what was read from it, and appends what it understands of it.
+ * Each function takes the text of one file, or what was read from it, and appends the parts that it understands.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include "wire/wire-writer.h"
 
-#define BUDDY_ORDERS_MAX 20 /* the kernel has 11; a reader computes 2 to the power of each */
+#define BUDDY_ORDERS_MAX 20 /* the kernel has 11; readers compute 2 to the power of each */
 
 /* PsiSample.PsiResource. */
 typedef enum PsiResource {
@@ -30,7 +30,7 @@ void psi_encode(const char *text, PsiResource some, PsiResource full, WireWriter
 /* The total of a line, "some " or "full ", in ns; false if the line is missing. */
 bool psi_total(const char *text, const char *line, uint64_t *ret_ns);
 
-/* /proc/diskstats: whole disks and partitions that were ever used. */
+/* /proc/diskstats: whole disks, and partitions, that were ever used. */
 void diskstats_encode(const char *text, WireWriter *wire);
 
 /* /proc/buddyinfo: free blocks of each order, of each zone. */
@@ -39,11 +39,11 @@ void buddyinfo_encode(const char *text, WireWriter *wire);
 /* /proc/slabinfo: the pages of each cache. */
 void slabinfo_encode(const char *text, WireWriter *wire);
 
-/* Frequencies: of the next CPU in kHz, and of a device, in its own unit. */
+/* Frequencies: that of the next CPU in kHz, and that of a device in its own unit. */
 void cpufreq_encode(uint64_t khz, WireWriter *wire);
 void devfreq_encode(const char *device, uint64_t frequency, WireWriter *wire);
 
-/* A thermal zone. There is only room for whole degrees from 0 on: below that it is 0. */
+/* A thermal zone. The field only has room for whole degrees that are not negative, so lower temperatures become 0. */
 void thermal_encode(int64_t millidegrees, const char *name, const char *type, WireWriter *wire);
 
 /* The time that a CPU spent in an idle state. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Encoding /proc/net/dev, and the tracks of its interfaces. */
+/* Encodes /proc/net/dev, and the tracks of its interfaces. */
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const struct {
         uint32_t column;
         const char *name;
         TrackUnit unit;
-        bool is_trouble; /* 0 is not worth a row */
+        bool is_trouble; /* as long as it is 0, it gets no row */
 } net_columns[] = {
         { 0, "received bytes", TRACK_UNIT_BYTES, false },
         { 1, "received packets", TRACK_UNIT_COUNT, false },

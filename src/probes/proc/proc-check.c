@@ -24,7 +24,7 @@ int process_stats_check_at(int root, char **ret_error) {
         return can_read(root, "proc/self/stat") ? 0 : refuse_unmounted(ret_error);
 }
 
-/* One of these files is enough: which of them a session needs is known only from its config. */
+/* One of these files is enough: only the config tells which of them a session needs. */
 int sys_stats_check_at(int root, char **ret_error) {
         static const char *const files[] = {
                 "proc/stat", "proc/meminfo", "proc/vmstat", "sys/devices/system/cpu"

@@ -4,7 +4,7 @@
 /*
  * Whether /proc shows what linux.process_stats and linux.sys_stats read
  *
- * It may be missing, or have only processes (subset=pid).
+ * There may be no /proc, or it may only have processes (subset=pid).
  */
 
 #include "host/probe.h"
@@ -13,6 +13,6 @@
 int process_stats_check(char **ret_error);
 int sys_stats_check(char **ret_error);
 
-/* The same of a tree of fixtures. */
+/* The same for a tree of fixtures. */
 int process_stats_check_at(int root, char **ret_error);
 int sys_stats_check_at(int root, char **ret_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Walking through the processes of /proc. */
+/* Walks through the processes of /proc. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool read_some(int fd, Bytes *text, size_t n_max) {
                 n = read(fd, text->data + text->n, n_room);
                 if (n < 0 && errno == EINTR)
                         continue;
-                if (n < 0) /* ESRCH: gone between open and read */
+                if (n < 0) /* ESRCH: it ended between open and read */
                         return false;
                 text->n += (size_t)n;
                 if ((size_t)n < n_room)

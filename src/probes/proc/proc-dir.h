@@ -4,8 +4,7 @@
 /*
  * Proc directory: files of processes, read into memory that is used again
  *
- * Processes vanish at any time, and may be hidden (hidepid): a file that cannot be read is NULL, and never an
- * error.
+ * Processes vanish at any time, and may be hidden (hidepid). So a file that cannot be read is NULL, and never an error.
  */
 
 #include <dirent.h>
@@ -20,13 +19,14 @@ typedef struct ProcDir {
         Bytes text;
 } ProcDir;
 
-/* Opens "/proc", or a copy of it. 0, negative errno. */
+/* Opens "/proc", or a copy of it. Returns 0 or a negative errno. */
 int proc_dir_open(ProcDir *ret, const char *path);
 void proc_dir_close(ProcDir *dir);
 
-/* The text of PID/FILE, valid until the next call; NULL when it is not there. It may hold NULs; one is behind it. */
+/* The text of PID/FILE, valid until the next call, or NULL if there is no such file. The text may contain NULs, and
+ * one follows it. */
 const char *proc_dir_read(ProcDir *dir, pid_t pid, const char *file, size_t *ret_n);
-/* No more than its first n_max bytes. */
+/* The same, but no more than the first n_max bytes. */
 const char *
 proc_dir_read_some(ProcDir *dir, pid_t pid, const char *file, size_t n_max, size_t *ret_n);
 

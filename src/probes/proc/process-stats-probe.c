@@ -17,7 +17,7 @@ enum {
         PROCESS_PID = 1,
 };
 
-/* Kernel threads have no memory to poll, and are passed over; but a pid may come to be somebody else's. */
+/* Kernel threads have no memory to poll, and are passed over. But another process may have the pid later. */
 #define KTHREAD_RECHECK_POLLS 16
 #define SCAN_GAP_NS           (2500 * PROBE_NS_PER_MS)
 
@@ -30,14 +30,14 @@ typedef struct ProcessStats {
         ProcessTree tree;
         SessionLink *link;
         uint64_t poll_period_ns; /* 0: off */
-        uint64_t n_cache_polls;  /* polls after which all counters are written again; 0: never */
+        uint64_t n_cache_polls; /* all counters are written again after this many polls; 0: never */
         bool scan_all, smaps, runtime;
         bool scan_is_due;
-        uint64_t next_scan_ns; /* not before, for a ring that forgets */
-        bool recording; /* from the first poll until stop: only then packets may be written */
+        uint64_t next_scan_ns; /* when to scan again at the earliest, for a ring that forgets */
+        bool recording; /* from the first poll to the stop: packets may only be written in between */
         uint32_t n_polls;
 
-        WireWriter *wire; /* the ProcessStats packet at hand, or NULL */
+        WireWriter *wire; /* the current ProcessStats packet, or NULL */
         size_t begin;
 } ProcessStats;
 
@@ -66,13 +66,13 @@ static int compare_pids(const void *a, const void *b) {
         return (*x > *y) - (*x < *y);
 }
 
-/* Threads that linux.ftrace met in its last drain; one that was renamed often is there as often. */
+/* The threads that linux.ftrace met in its last drain. A thread that was renamed often is in the list as often. */
 static void resolve_threads(SessionLink *link, void *userdata) {
         ProcessStats *stats = userdata;
         PidSet *pids = &link->pids;
 
         if (!stats->recording)
-                return; /* not yet: then they stay fresh */
+                return; /* not yet, so they stay fresh */
         process_tree_begin(&stats->tree, probe_now_ns());
         qsort(pids->fresh, pids->n_fresh, sizeof(*pids->fresh), compare_pids);
         for (size_t i = 0; i < pids->n_fresh; i++)
@@ -192,7 +192,7 @@ static int64_t ticks_ns(const ProcessStats *stats, uint64_t ticks) {
         return (int64_t)(ticks * stats->tree.ns_per_tick);
 }
 
-/* What there is to know about the memory and the time of a process; false when it is gone. */
+/* Reads the memory and the time of a process. Returns false if it has gone. */
 static bool read_counters(ProcessStats *stats, const Task *task, ProcessCounters *ret) {
         const char *text = proc_dir_read(&stats->proc, task->tid, "status", NULL);
         ProcessStatus status;
@@ -220,7 +220,7 @@ static void stats_packet_end(ProcessStats *stats) {
         wire_put_uint(stats->wire, STATS_COLLECTION_END, probe_now_ns());
         wire_end(stats->wire, stats->begin);
         stats->wire = NULL;
-        /* Only changes are written: what a dropped packet said must be said again. */
+        /* Only changes are written. So what a dropped packet said must be said again. */
         if (packet_end(&stats->packets) < 0)
                 task_table_forget_counters(&stats->tasks);
 }
@@ -267,7 +267,7 @@ put_counters(ProcessStats *stats, Task *task, const ProcessCounters *now, uint64
         *task->counters = *now;
 }
 
-/* Processes are written to the tree first, as both use the one packet memory. */
+/* Processes are written to the tree first, because both use the same memory for packets. */
 static void poll_tree(ProcessStats *stats, uint64_t now_ns) {
         bool recheck = stats->n_polls % KTHREAD_RECHECK_POLLS == 0;
         ProcWalk walk;
@@ -288,7 +288,7 @@ static void poll_tree(ProcessStats *stats, uint64_t now_ns) {
         task_table_prune(&stats->tasks, stats->n_polls);
 }
 
-/* A process that may have begun while the tree was read (starts are in ticks) is not there yet for readers. */
+/* For readers, a process that may have begun while the tree was read does not exist yet (start times are in ticks). */
 static bool has_counters(const ProcessStats *stats, const Task *task, uint64_t now_ns) {
         return task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
                (task->start_ticks + 1) * stats->tree.ns_per_tick <= now_ns;
@@ -313,7 +313,7 @@ static uint64_t process_stats_poll(void *userdata, uint64_t now_ns) {
         stats->scan_is_due = false;
         if (!stats->recording) {
                 stats->recording = true;
-                session_link_notify(stats->link); /* whom linux.ftrace met before */
+                session_link_notify(stats->link); /* the threads that linux.ftrace met before */
         }
         if (stats->poll_period_ns == 0)
                 return PROBE_NEVER;
@@ -325,8 +325,8 @@ static uint64_t process_stats_poll(void *userdata, uint64_t now_ns) {
         return probe_next_on_grid(now_ns, stats->poll_period_ns);
 }
 
-/* Those that were just beginning when they were met may have come into a unit of their own since; polls see to it by
- * themselves. */
+/* Those that were just beginning when they were met may have moved to a unit of their own since. Polls notice this
+ * by themselves. */
 static void process_stats_flush(void *userdata, uint64_t now_ns) {
         ProcessStats *stats = userdata;
 
@@ -349,8 +349,8 @@ static void process_stats_stop(void *userdata, uint64_t now_ns) {
         stats->recording = false;
 }
 
-/* All is forgotten, and written again: threads when they are met again, the whole tree only if that is not what
- * turned the ring. */
+/* Forgets everything, to be written again: threads when they are met again, the whole tree only if the tree is not
+ * what made the ring turn. */
 static void process_stats_clear(void *userdata) {
         ProcessStats *stats = userdata;
         uint64_t now_ns = probe_now_ns();

@@ -37,7 +37,7 @@ static const struct {
         [PROCESS_RUNTIME_KERNEL] = { .field = 22 },
 };
 
-/* Fields of PID/stat behind the name, counted as proc(5) does: the state is the 3rd. */
+/* The fields of PID/stat after the name, numbered as in proc(5): the state is the 3rd. */
 enum {
         STAT_STATE = 3,
         STAT_PPID = 4,
@@ -49,8 +49,8 @@ enum {
         _STAT_N,
 };
 
-/* The kernel's PF_KTHREAD. What newer kernels (6.8) say as "Kthread:" in status is this bit; children of kthreadd (2)
- * are not it, as in a pid namespace 2 is anybody. */
+/* The kernel's PF_KTHREAD. Newer kernels (6.8) also say "Kthread:" in status, which is this bit. The children of
+ * kthreadd (2) are not a substitute, because in a pid namespace anybody may be number 2. */
 #define STAT_FLAG_KTHREAD 0x00200000u
 
 uint32_t process_counter_field(ProcessCounter counter) {
@@ -61,7 +61,7 @@ static bool key_is(const char *line, size_t n_key, const char *key) {
         return strncmp(line, key, n_key) == 0 && key[n_key] == '\0';
 }
 
-/* Where the next line begins. */
+/* The beginning of the next line. */
 static const char *line_end(const char *line) {
         line = strchrnul(line, '\n');
         return line + (*line == '\n');
@@ -86,7 +86,7 @@ static pid_t parse_pid(const char *value, char **ret_end) {
         return pid >= 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* What the kernel escapes in this file, and in no other: newlines and backslashes. */
+/* Undoes what the kernel escapes in this file, and in no other: newlines and backslashes. */
 static void parse_name(ProcessStatus *status, const char *value) {
         size_t n = 0;
 
@@ -101,7 +101,7 @@ static void parse_name(ProcessStatus *status, const char *value) {
         status->name[n] = '\0';
 }
 
-/* "NSpid: 812 7 1": the first is the pid that we know. */
+/* "NSpid: 812 7 1": the first is the pid that we know already. */
 static void parse_nspids(ProcessStatus *status, const char *value) {
         char *end;
 

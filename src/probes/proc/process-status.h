@@ -44,7 +44,7 @@ typedef struct ProcessStatus {
         char name[PROCESS_NAME_BYTES];
         pid_t tgid;
         uid_t uid;
-        pid_t nspids[PROCESS_NSPIDS_MAX]; /* in inner pid namespaces, outermost first */
+        pid_t nspids[PROCESS_NSPIDS_MAX]; /* in the inner pid namespaces, outermost first */
         size_t n_nspids;
         ProcessCounters counters;
 } ProcessStatus;
@@ -54,7 +54,7 @@ typedef struct ProcessStat {
         pid_t ppid;
         bool is_kthread;
         uint64_t n_threads;
-        uint64_t start_ticks; /* since boot: with the pid, who a process is */
+        uint64_t start_ticks; /* since boot: together with the pid, this identifies a process */
         uint64_t user_ticks, kernel_ticks;
 } ProcessStat;
 
@@ -67,9 +67,10 @@ process_counters_set(ProcessCounters *counters, ProcessCounter counter, int64_t 
         counters->known |= 1u << counter;
 }
 
-/* PID/status; false when it has no Tgid. */
+/* Reads PID/status. Returns false if it has no Tgid. */
 bool process_status_parse(ProcessStatus *ret, const char *text);
-/* PID/stat; false when it is cut off. The name in it may hold anything, also parentheses and newlines. */
+/* Reads PID/stat. Returns false if it is cut off. The name in it may contain anything, even parentheses and
+ * newlines. */
 bool process_stat_parse(ProcessStat *ret, const char *text);
 /* PID/smaps_rollup. */
 void process_smaps_parse(ProcessCounters *counters, const char *text);

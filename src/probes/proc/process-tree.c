@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Encoding a ProcessTree, in packets of a bounded size. */
+/* Encodes a ProcessTree, in packets of bounded size. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -30,17 +30,17 @@ enum {
         DESCRIPTOR_LABELS = 8,
 };
 
-/* Of what was written of a process and may change while it is young. */
+/* The things that were written about a process and that may change while it is young. */
 typedef struct WrittenHashes {
         uint32_t cmdline;
         uint32_t unit;
 } WrittenHashes;
 
-/* What was read of a process that is to be written. */
+/* What was read about a process that is to be written. */
 typedef struct Person {
         pid_t pid;
         ProcessStat stat;
-        ProcessStatus status; /* of kernel threads only what is needed here */
+        ProcessStatus status; /* for kernel threads, only the part that is needed here */
 } Person;
 
 void process_tree_begin(ProcessTree *tree, uint64_t now_ns) {
@@ -75,7 +75,7 @@ static void tree_split(ProcessTree *tree) {
                 process_tree_end(tree);
 }
 
-/* FNV-1a: tells two names apart, not more. */
+/* FNV-1a. It only has to tell two names apart. */
 static uint32_t text_hash(const char *text, size_t n) {
         uint32_t hash = 2166136261u;
 
@@ -127,7 +127,7 @@ static const char *read_unit(ProcessTree *tree, pid_t pid, uint32_t *ret_hash) {
         return text;
 }
 
-/* What its unit does not tell: whether it is an app in a sandbox, all of which have pids of their own. */
+/* What the unit does not tell: whether it is an app in a sandbox, all of which have pid namespaces of their own. */
 static void look_into_sandbox(ProcessTree *tree, const Person *person, ProcessUnit *unit) {
         static_assert(sizeof(unit->app_id) == FLATPAK_APP_ID_BYTES, "one size of names");
 
@@ -136,14 +136,14 @@ static void look_into_sandbox(ProcessTree *tree, const Person *person, ProcessUn
                 unit->app_kind = "flatpak";
 }
 
-/* Returns the hash of what its cgroup is. */
+/* Returns the hash of its cgroup's text. */
 static uint32_t put_unit(ProcessTree *tree, const Person *person, WireWriter *wire) {
         uint32_t hash;
         const char *text = read_unit(tree, person->pid, &hash);
         ProcessUnit unit;
 
         if (!process_unit_parse(&unit, text ?: ""))
-                unit.cgroup.n = 0; /* the root tells nothing */
+                unit.cgroup.n = 0; /* the root says nothing */
         look_into_sandbox(tree, person, &unit);
         put_part(wire, PROCESS_UNIT, unit.unit);
         put_part(wire, PROCESS_USER_UNIT, unit.user_unit);
@@ -162,7 +162,7 @@ static uint32_t put_unit(ProcessTree *tree, const Person *person, WireWriter *wi
  * Processes
  */
 
-/* Also a name may be empty, but readers pass over a process without any. */
+/* A name may be empty, but readers ignore a process that has none. */
 static const char *some_name(const char *name) {
         return name[0] ? name : "?";
 }
@@ -180,20 +180,20 @@ static const char *read_cmdline(ProcessTree *tree, pid_t pid, size_t *ret_n, uin
         return text;
 }
 
-/* The arguments, each ended by a NUL; without any (zombies) the name. */
+/* The arguments, each ended by a NUL, or the name if there are none (zombies). */
 static uint32_t put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWriter *wire) {
         size_t n = 0;
         uint32_t hash;
         const char *text = read_cmdline(tree, pid, &n, &hash);
 
-        /* Programs that write their title over their arguments leave trailing NULs or none at all. */
+        /* Programs that overwrite their arguments with a title leave NULs at the end, or none at all. */
         while (n > 0 && text[n - 1] == '\0')
                 n--;
         if (n == 0) {
                 put_name_as_cmdline(wire, name);
                 return hash;
         }
-        /* Readers take the first one for the name. */
+        /* Readers take the first argument for the name. */
         if (text[0] == '\0')
                 wire_put_string(wire, PROCESS_CMDLINE, some_name(name));
         for (size_t at = text[0] == '\0'; at < n;) {
@@ -245,7 +245,7 @@ static bool read_status(ProcessTree *tree, pid_t pid, ProcessStatus *ret) {
         return text && process_status_parse(ret, text);
 }
 
-/* Kernel threads are root's, and have no namespaces and no threads beside themselves. */
+/* Kernel threads belong to root, and have no namespaces and no further threads. */
 static bool read_person(ProcessTree *tree, Person *person) {
         if (person->stat.is_kthread) {
                 person->status = (ProcessStatus){ .tgid = person->pid };
@@ -259,7 +259,7 @@ static bool is_young(const ProcessTree *tree, const ProcessStat *stat) {
         return tree->begin_ns < stat->start_ticks * tree->ns_per_tick + PROCESS_YOUNG_NS;
 }
 
-/* A kernel thread's name tells what it works on just now. */
+/* A kernel thread's name shows what it is working on right now. */
 static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
         uint32_t cmdline_hash, unit_hash;
         size_t n;
@@ -278,8 +278,8 @@ static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
         return unit_hash == task->unit_hash && cmdline_hash == task->cmdline_hash;
 }
 
-/* All of a packet is said at one time. For readers nobody may be there before the event that made him, so who may have
- * begun since then comes into a packet of his own time. */
+/* A packet has one time for everything in it. For readers, nothing exists before the event that made it, so
+ * processes that may have begun since then go into a packet with a time of their own. */
 static void tree_catch_up(ProcessTree *tree, const ProcessStat *stat) {
         if ((stat->start_ticks + 1) * tree->ns_per_tick <= tree->begin_ns)
                 return;
@@ -291,7 +291,7 @@ static Task *add_person(ProcessTree *tree, const Person *person) {
         WrittenHashes hashes = { 0 };
         Task *task;
 
-        /* Before it is remembered: closing a packet that is dropped forgets all tasks. */
+        /* This comes before the task is remembered: closing a packet that is then dropped forgets all tasks. */
         tree_split(tree);
         tree_catch_up(tree, &person->stat);
         put_process(tree, person, &hashes);
@@ -312,7 +312,7 @@ static Task *add_person(ProcessTree *tree, const Person *person) {
         return task;
 }
 
-/* As process_tree_add_process(); ret->stat is set whether it is written or not. */
+/* Like process_tree_add_process(). ret->stat is set whether or not the process is written. */
 static Task *add_process(ProcessTree *tree, pid_t pid, Person *ret) {
         const char *text = proc_dir_read(tree->proc, pid, "stat", NULL);
         Task *task;
@@ -371,7 +371,8 @@ void process_tree_add_thread(ProcessTree *tree, pid_t tid) {
                 add_thread(tree, tid, &status);
 }
 
-/* The least that tells what is to be said of a thread: its name is in a file that costs a third of status. */
+/* Reads as little as possible to know what to say about a thread. Its name is in a file that costs a third of what
+ * status does. */
 static bool read_sibling(ProcessTree *tree, pid_t tid, bool is_namespaced, ProcessStatus *status) {
         const pid_t tgid = status->tgid;
         const char *text;

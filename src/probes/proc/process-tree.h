@@ -4,21 +4,21 @@
 /*
  * Process tree: who the threads are, as perfetto.protos.ProcessTree packets
  *
- * Writes each process and thread once, when it is first asked about, and again when its pid belongs to somebody else,
- * when it has been given another name (as by exec), and when a process that was young has come into another unit since.
- * Between process_tree_begin() and process_tree_end() any number of pids are added; packets are split when they grow
- * large.
+ * Each process and thread is written once, when somebody first asks about it. It is written again when its pid belongs
+ * to somebody else, when it has another name (as after exec), and when a process that was young has moved to another
+ * unit since. Any number of pids are added between process_tree_begin() and process_tree_end(); packets are split when
+ * they grow large.
  *
- * To which unit, app and container a process belongs is in fields of ours, which others skip, and is shown as labels
- * beside its name. A label is a packet of its own that names the process by its pid and by nothing else: as part of a
- * TrackDescriptor it would need a uuid, and readers take a process whose own uuid is another one for two processes.
+ * The unit, app and container of a process are in fields of our own, which other readers skip, and are shown as labels
+ * beside its name. A label is a packet of its own that names the process by its pid alone. As part of a TrackDescriptor
+ * it would need a uuid, and readers take a process with another uuid for a second process.
  */
 
 #include "host/packet-writer.h"
 #include "probes/proc/proc-dir.h"
 #include "probes/proc/task-table.h"
 
-#define PROCESS_TREE_BYTES_MAX (24u << 10) /* of a packet, when it is closed */
+#define PROCESS_TREE_BYTES_MAX (24u << 10) /* a packet of this size is closed */
 #define PROCESS_CMDLINE_MAX    4096        /* bytes of a command line */
 #define PROCESS_YOUNG_NS       UINT64_C(5000000000)
 
@@ -37,16 +37,15 @@ enum {
 
 typedef struct ProcessTree {
         PacketWriter *packets;
-        PacketWriter *
-                labels; /* of their own, because they are written while a tree is open; NULL: none */
+        PacketWriter *labels; /* separate, as a tree is open meanwhile; NULL: none */
         ProcDir *proc;
         TaskTable *tasks;
         uint64_t ns_per_tick;
         bool thread_names;
-        bool skips_main_threads; /* a process says that it has one */
-        bool says_cleared;       /* the next packet says that nothing before it is needed */
+        bool skips_main_threads; /* a process implies that it has one */
+        bool says_cleared;       /* the next packet says that nothing before it is needed anymore */
 
-        WireWriter *wire; /* the packet at hand, or NULL */
+        WireWriter *wire; /* the current packet, or NULL */
         size_t begin;
         uint64_t begin_ns;
 } ProcessTree;
@@ -54,7 +53,8 @@ typedef struct ProcessTree {
 void process_tree_begin(ProcessTree *tree, uint64_t now_ns);
 void process_tree_end(ProcessTree *tree);
 
-/* Writes a process, unless it is known. Returns its task, valid until the next call; NULL when it is gone. */
+/* Writes a process, unless it is known. Returns its task, which is valid until the next call, or NULL if the process
+ * is gone. */
 Task *process_tree_add_process(ProcessTree *tree, pid_t pid);
 /* Writes a thread, and its process. */
 void process_tree_add_thread(ProcessTree *tree, pid_t tid);

@@ -27,7 +27,7 @@ enum {
 /* The columns behind those of the packet. */
 static const char *const guest_names[] = { "guest", "guest nice" };
 
-/* The number in "cpu3 times…", and what is behind it; the first line, "cpu  times…", is the sum of the others. */
+/* The number in "cpu3 times…", and what follows it. The first line, "cpu  times…", is the sum of the others. */
 static const char *cpu_line(const char *line, uint64_t *ret_cpu) {
         const char *at = line_after(line, "cpu");
 
@@ -45,7 +45,7 @@ encode_cpu(uint64_t cpu, const char *at, const StatSettings *settings, WireWrite
         wire_end(wire, begin);
 }
 
-/* "intr total count0 count1…" and the same of softirq. */
+/* "intr total count0 count1…", and the same for softirq. */
 static void encode_counts(const char *at, uint32_t total_field, uint32_t field, WireWriter *wire) {
         uint64_t count;
 

@@ -4,8 +4,8 @@
 /*
  * /proc/stat, as fields of perfetto.protos.SysStats
  *
- * The time that a CPU spent in virtual machines has no field there: the kernel counts it as user time, too, and so do
- * readers. What it is of that is a track of its own, on machines that have any.
+ * The time that a CPU spent in virtual machines has no field there: the kernel also counts it as user time, and so do
+ * readers. How much of the user time it is becomes a track of its own, on machines that have any.
  */
 
 #include <stdint.h>
@@ -24,13 +24,13 @@ enum {
 
 typedef struct StatSettings {
         unsigned wanted;
-        uint64_t ns_per_tick; /* the unit of the file's times: 1 s / sysconf(_SC_CLK_TCK) */
+        uint64_t ns_per_tick; /* the unit of times in the file: 1 s / sysconf(_SC_CLK_TCK) */
 } StatSettings;
 
-/* Times are written in ns. Interrupts that never came are left out. */
+/* Times are written in ns. Interrupts that have never happened are left out. */
 void stat_encode(const char *text, const StatSettings *settings, WireWriter *wire);
 
-/* The tracks of the same text; none without STAT_CPU_TIMES. */
+/* The tracks for the same text; none without STAT_CPU_TIMES. */
 void stat_write_tracks(const char *text,
                        const StatSettings *settings,
                        TrackWriter *tracks,

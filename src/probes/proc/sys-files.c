@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The files of linux.sys_stats, kept open from one look to the next. */
+/* The files of linux.sys_stats, which stay open from one look to the next. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +23,11 @@ typedef struct Walk {
         size_t pattern;
         char path[SYS_FILE_PATH_BYTES];
         uint32_t numbers[SYS_FILE_NUMBERS_MAX];
-        bool is_blind; /* a directory is there and could not be listed */
+        bool is_blind; /* a directory exists, but could not be listed */
         int r;
 } Walk;
 
-/* A directory that is listed. */
+/* A directory that is being listed. */
 typedef struct WalkLevel {
         Walk *walk;
         size_t n_path, n_numbers; /* of the directory */
@@ -69,7 +69,7 @@ static SysFile *find_known(const SysFiles *files, char *path) {
 }
 
 static int open_file(SysFiles *files, const char *path) {
-        /* Not blocking: on a pipe in its place nobody would ever write. */
+        /* Opened without blocking: if a pipe is in its place, nobody may ever write to it. */
         int fd = openat(files->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
         if (fd >= 0)
@@ -117,11 +117,11 @@ static void walk_found(Walk *walk) {
         int fd;
 
         if (known && known->fd >= 0) {
-                /* Of a CPU that is off only the directory stays, and another CPU's file may be behind ours. */
+                /* If a CPU is off, only its directory stays, and our descriptor may lead to another CPU's file. */
                 known->is_listed = faccessat(walk->files->root, walk->path, F_OK, AT_EACCESS) == 0;
                 return;
         }
-        /* One that has gone and is there again is another device: the scan drops the old one. */
+        /* A device that has gone and come back is another device: the scan drops the old one. */
         fd = walk->files->n < SYS_FILES_MAX ? open_file(walk->files, walk->path) : -1;
         if (fd >= 0)
                 walk->r = add_file(walk, fd);
@@ -138,7 +138,7 @@ static bool parse_number(const char *text, size_t n, uint32_t *ret) {
         return n > 0 && n <= NUMBER_DIGITS_MAX;
 }
 
-/* Whether a name is what a component of a pattern, of n bytes, stands for. */
+/* Whether a name matches a component of a pattern, of n bytes. */
 static bool match_name(WalkLevel *level, const char *name, size_t n, size_t *n_numbers) {
         const char *component = level->component;
         size_t n_prefix = strcspn(component, "*#"), n_name = strlen(name);
@@ -172,7 +172,7 @@ static bool walk_name(const char *name, void *userdata) {
         return walk->r == 0;
 }
 
-/* Appends what is literal of the pattern, then lists the directory where it is not. */
+/* Appends the literal part of the pattern, and lists the directory where that ends. */
 static void walk_on(Walk *walk, size_t n_path, size_t n_numbers, const char *pattern) {
         size_t n = strcspn(pattern, "*#");
         bool is_whole = pattern[n] == '\0';
@@ -197,7 +197,7 @@ static void walk_on(Walk *walk, size_t n_path, size_t n_numbers, const char *pat
         }
 }
 
-/* Forgets what has gone, and what the scan did not list, unless that says nothing. */
+/* Forgets what has gone, and what the scan did not list, unless that means nothing. */
 static void drop_unlisted(SysFiles *files, bool is_blind) {
         size_t n = 0;
 

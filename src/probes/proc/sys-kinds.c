@@ -51,7 +51,7 @@ static const char *const psi_patterns[] = {
         NULL,
 };
 
-/* There is no PsiResource for interrupts, and readers take a new one for an error. */
+/* There is no PsiResource for interrupts, and readers treat a new one as an error. */
 static void encode_psi(SysSample *sample, SysFiles *files, size_t i, const char *text) {
         static const PsiResource some[] = { PSI_CPU_SOME, PSI_IO_SOME, PSI_MEMORY_SOME };
         size_t pattern = files->files[i].pattern;
@@ -69,7 +69,7 @@ static void encode_psi(SysSample *sample, SysFiles *files, size_t i, const char 
         }
 }
 
-/* Of the first process, so that it is the machine's network also where these probes have been given another one. */
+/* Those of the first process, so that it is the machine's network even if these probes are in another one. */
 static const char *const network_patterns[] = { "proc/1/net/dev", "proc/net/dev", NULL };
 
 static bool accept_network(SysFile *file, int root) {
@@ -88,7 +88,7 @@ static bool accept_cpu(SysFile *file, int root) {
         return file->numbers[0] < SYS_CPUS_MAX;
 }
 
-/* Readers count: the n-th value is of CPU n. So CPUs that are off, or have no frequency, get 0. */
+/* Readers count values: the n-th value belongs to CPU n. So CPUs that are off, or have no frequency, get a 0. */
 static void encode_cpufreq(SysSample *sample, SysFiles *files, size_t i, const char *text) {
         uint64_t khz;
 
@@ -125,7 +125,7 @@ static void encode_devfreq(SysSample *sample, SysFiles *files, size_t i, const c
                 devfreq_encode(device, frequency, sample->wire);
 }
 
-/* A card has one frequency for readers. What further parts of it have, such as the one for video, are tracks. */
+/* For readers, a card has one frequency. The frequencies of its other parts, such as the one for video, are tracks. */
 static void encode_gpufreq(SysSample *sample, SysFiles *files, size_t i, const char *text) {
         const SysFile *file = &files->files[i];
         bool is_first = i == 0 || file[-1].numbers[0] != file->numbers[0];
@@ -162,7 +162,7 @@ static bool accept_thermal(SysFile *file, int root) {
         return file->label != NULL;
 }
 
-/* Readers know a zone by its type, which several may have: the first keeps it for its name. */
+/* Readers identify a zone by its type, which several may share: the first keeps it as its name. */
 static void zone_type(const SysFiles *files, size_t i, char ret[static SYS_FILE_PATH_BYTES]) {
         const SysFile *zone = &files->files[i];
         bool is_taken = false;
@@ -191,7 +191,7 @@ static void write_millidegrees(SysSample *sample, const char *type, int64_t mill
                     millidegrees);
 }
 
-/* A zone that was ever below zero, which the packet cannot say, has a track as well from then on. */
+/* A zone that was ever below zero, which the packet cannot express, also has a track from then on. */
 static void encode_thermal(SysSample *sample, SysFiles *files, size_t i, const char *text) {
         char name[SYS_FILE_PATH_BYTES], type[SYS_FILE_PATH_BYTES];
         SysFile *zone = &files->files[i];
@@ -213,7 +213,7 @@ static void encode_thermal(SysSample *sample, SysFiles *files, size_t i, const c
  * Block devices
  */
 
-/* A device that has no size, such as a loop device at rest, has nothing to wait for. */
+/* A device without a size, such as an idle loop device, has nothing to wait for. */
 static bool accept_queue(SysFile *file, int root) {
         char device[SYS_FILE_PATH_BYTES], size[32], name[LABEL_BYTES],
                 label[2 * SYS_FILE_PATH_BYTES];

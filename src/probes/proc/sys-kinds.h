@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The kinds of counters that linux.sys_stats knows: which period switches each on, which files it reads, and how
- * their text is written
+ * The kinds of counters of linux.sys_stats: which period switches each on, which files it reads, and how their text is
+ * written
  */
 
 #include <stdbool.h>
@@ -17,18 +17,18 @@
 #include "probes/proc/sys-files.h"
 
 #define SYS_N_KINDS  14
-#define SYS_CPUS_MAX 8192 /* CPU numbers from here on are not looked at */
+#define SYS_CPUS_MAX 8192 /* CPUs from this number on are ignored */
 
-/* A sample under way. */
+/* The current sample. */
 typedef struct SysSample {
         WireWriter *wire;         /* inside of its SysStats */
-        TrackWriter tracks;       /* what has no field there; through… */
+        TrackWriter tracks;       /* for what has no field there, by way of… */
         PacketWriter own_packets; /* … packets of their own, as has what is another message */
         uint64_t now_ns;
         Counters meminfo, vmstat;
         StatSettings stat;
         bool has_millidegrees; /* thermal zones are tracks */
-        uint32_t n_cpus;       /* whose frequency is in the packet */
+        uint32_t n_cpus;       /* CPUs whose frequency is in the packet */
 } SysSample;
 
 typedef struct SysKind {
@@ -38,10 +38,9 @@ typedef struct SysKind {
         SysFileAccept *accept;       /* as there */
         bool are_values;             /* as there */
         bool is_usual;               /* also sampled when there is no config */
-        const char *when_missing;    /* why that can be, and what to do */
-        const char *
-                when_second; /* what it means that only the second pattern's file is there; or NULL */
-        /* Files that must not be read now: they would wake a device that sleeps. `encode` gets no text. */
+        const char *when_missing;    /* why there may be no files, and what to do */
+        const char *when_second; /* what it means if only the second pattern has a file; or NULL */
+        /* Says which files must not be read now, as that would wake a sleeping device. `encode` then gets no text. */
         bool (*is_asleep)(const SysFile *file, int root);
         void (*encode)(SysSample *sample, SysFiles *files, size_t i, const char *text);
 } SysKind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A source for each kind of sys-kinds.h that the config asks for. Files are opened in setup, and read from their start
- * at each sample.
+ * Each kind of sys-kinds.h that the config asks for is a source. Files are opened in setup, and read from their start
+ * for each sample.
  */
 
 #include <errno.h>
@@ -63,7 +63,8 @@ static void sys_stats_freep(SysStats **stats) {
  * Setup
  */
 
-/* If nothing can be read of one kind, the others continue. The first failure's reason becomes that of the refusal. */
+/* If nothing can be read for one kind, the others continue. The reason of the first failure becomes that of the
+ * refusal. */
 static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) {
         const SysKind *kind = source->kind;
         int error = -source->files.error;
@@ -79,7 +80,7 @@ static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) 
                      *denial ? "" : "; ",
                      *denial ? denial : kind->when_missing) < 0)
                 return -ENOMEM;
-        /* "cpu#" is for us; others write "cpu*". */
+        /* We write "cpu#", others write "cpu*". */
         for (char *c = strchr(text, '#'); c; c = strchr(c, '#'))
                 *c = '*';
         probe_note(notes, "%s", text);
@@ -90,7 +91,7 @@ static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) 
         return 0;
 }
 
-/* What is there, but not as one would have it. */
+/* What is there, but not as one would like it. */
 static void note_poor(const SysSource *source, uint32_t period_ms, ProbeNotes *notes) {
         const SysKind *kind = source->kind;
         const SysFiles *files = &source->files;
@@ -181,7 +182,7 @@ static int refuse(const char *why, char **ret_error) {
                             "one in sys_stats_config, for example meminfo_period_ms");
 }
 
-/* For who names the source and nothing else. */
+/* For configs that name the source and nothing else. */
 static SysStatsConfig usual_config(void) {
         SysStatsConfig config = PERFETTO__PROTOS__SYS_STATS_CONFIG__INIT;
         const uint32_t period_ms = SYS_STATS_PERIOD_MS_USUAL;
@@ -230,7 +231,7 @@ static int sys_stats_setup(void **ret, const ProbeSetup *setup, char **ret_error
  * Sampling
  */
 
-/* A scan that fails for want of memory has kept what it could. */
+/* A scan for which there was not enough memory has kept what it could. */
 static void source_scan(SysSource *source, uint64_t now_ns) {
         if (source->scan_ns == 0)
                 source->scan_ns = now_ns + SYS_STATS_SCAN_NS;
@@ -258,12 +259,12 @@ static void source_sample(SysSource *source, SysSample *sample) {
                 source->scan_ns = MIN(source->scan_ns, sample->now_ns + SYS_STATS_LOST_SCAN_NS);
 }
 
-/* While there is nothing to read, only to look for it. */
+/* As long as there is nothing to read, only to look for it. */
 static uint64_t source_period(const SysSource *source) {
         return source->files.n > 0 ? source->period_ns : MAX(source->period_ns, SYS_STATS_SCAN_NS);
 }
 
-/* Samples what is due, and moves it to its next time, which is returned. */
+/* Samples what is due, and sets its next time, which it returns. */
 static uint64_t sample_due(SysStats *stats) {
         uint64_t next_ns = PROBE_NEVER;
 
@@ -303,7 +304,7 @@ static uint64_t sys_stats_poll(void *userdata, uint64_t now_ns) {
         return next_ns;
 }
 
-/* A last sample, so that the counters of the whole recording are known. */
+/* Takes a last sample, so that the counters of the whole recording are known. */
 static void sys_stats_stop(void *userdata, uint64_t now_ns) {
         SysStats *stats = userdata;
 

@@ -5,8 +5,9 @@
  * linux.sys_stats: counters of the whole machine, each kind with a period of its own
  *
  * Samples are taken on multiples of their period (CLOCK_BOOTTIME), so kinds with equal periods, and other recordings,
- * fall together. What is due at one time makes one SysStats packet; what has no field there is a counter track.
- * Devices that come are recorded from then on: they are looked for every ten seconds, and soon after one has gone.
+ * coincide. Everything due at one time goes into one SysStats packet; what has no field there is a counter track. New
+ * devices are recorded as soon as they are found: they are looked for every ten seconds, and soon after a device has
+ * gone.
  */
 
 #include "host/probe.h"
@@ -18,5 +19,6 @@
 
 extern const ProbeOps sys_stats_probe_ops;
 
-/* An instance that reads the machine below `root`. As ProbeOps.setup(); takes the descriptor in any case. */
+/* Makes an instance that reads the machine below `root`. Like ProbeOps.setup(). Takes over the descriptor in any
+ * case. */
 int sys_stats_new(void **ret, int root, const ProbeSetup *setup, char **ret_error);

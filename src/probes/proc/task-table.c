@@ -17,7 +17,7 @@ void task_table_deinit(TaskTable *table) {
         *table = (TaskTable){};
 }
 
-/* The task's slot, or the free one where it would go. */
+/* The task's slot, or the free one where it belongs. */
 static Task *find_slot(const TaskTable *table, pid_t tid) {
         size_t i = (uint32_t)tid * 2654435761u;
 
@@ -99,8 +99,10 @@ static bool process_was_seen(const TaskTable *table, const Task *task, uint32_t 
 
 void task_table_prune(TaskTable *table, uint32_t seen) {
         if (table->n_slots > 0)
-                (void)rebuild(
-                        table, table->n_slots, process_was_seen, seen); /* else the next time */
+                (void)rebuild(table,
+                              table->n_slots,
+                              process_was_seen,
+                              seen); /* if this fails, it is done next time */
 }
 
 void task_table_clear(TaskTable *table) {

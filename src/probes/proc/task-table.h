@@ -4,8 +4,8 @@
 /*
  * Task table: what one recording has said about which threads
  *
- * A task is identified by its tid and its start time: when a tid comes back with another start time it is somebody
- * else, and what was said about it before does not count.
+ * A task is identified by its tid and its start time. When a tid comes back with another start time, it belongs to
+ * another task, and what was said about the first one does not count.
  */
 
 #include <stdbool.h>
@@ -22,17 +22,17 @@ typedef struct Task {
         uint64_t user_ticks, kernel_ticks; /* of processes, when they were last read */
         bool is_kthread;
         bool is_namespaced; /* has other pids in inner namespaces */
-        bool is_young; /* was, when it was written: it may yet run its program, and be put into a unit */
-        uint32_t name_hash;               /* of what it was called when it was written */
-        uint32_t cmdline_hash, unit_hash; /* likewise of its arguments and its cgroup */
+        bool is_young; /* was young when it was written: it may still run its program, and be put into a unit */
+        uint32_t name_hash;               /* of its name when it was written */
+        uint32_t cmdline_hash, unit_hash; /* likewise, of its arguments and its cgroup */
         uint32_t seen;                    /* the last scan that met the process */
 
         /* As last written; NULL before that. Owned by the table. */
         ProcessCounters *counters;
 } Task;
 
-/* When there are more, all are forgotten, and written again when they are met again: of a recording that goes on for
- * days most are gone. */
+/* If there are more, all are forgotten, and written again when they are met again. In a recording that goes on for
+ * days, most of them have ended. */
 #define TASK_TABLE_TASKS_MAX (1u << 18)
 
 typedef struct TaskTable {
@@ -44,15 +44,15 @@ typedef struct TaskTable {
 void task_table_deinit(TaskTable *table);
 Task *task_table_find(const TaskTable *table, pid_t tid);
 
-/* Finds or adds. The task stays where it is until the next add or prune. 0, -ENOMEM. */
+/* Finds the task or adds it. It stays in place until the next add or prune. Returns 0 or -ENOMEM. */
 int task_table_add(TaskTable *table, Task **ret, pid_t tid);
 
-/* Somebody else has the tid: as if it had just been added. */
+/* The tid belongs to another task: it starts over as if it had just been added. */
 void task_reset(Task *task);
 
 /* Removes all tasks whose process was not met by scan `seen`. */
 void task_table_prune(TaskTable *table, uint32_t seen);
 void task_table_clear(TaskTable *table);
 
-/* Forgets what was written of the counters, so that all are written again. */
+/* Forgets which counters were written, so that all are written again. */
 void task_table_forget_counters(TaskTable *table);

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Block names: what the kernel's numbers of disks are called
+ * Block names: the names behind the kernel's numbers of disks
  *
- * Looked up once, when a number is first seen.
+ * A name is looked up once, when its number is first seen.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_NAMES_MAX  128 /* further devices go by their numbers */
+#define BLOCK_NAMES_MAX  128 /* further devices keep their numbers */
 #define BLOCK_NAME_BYTES 40
 
 typedef struct BlockName {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading the files of a control group. */
+/* Reads the files of a control group. */
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "probes/system/keyed-text.h"
 #include "shared/macro.h"
 
-/* Time and pressure are there without any controller. */
+/* Time and pressure need no controller. */
 const CgroupFileInfo cgroup_files[_CGROUP_FILE_N] = {
         [CGROUP_CPU_STAT] = { "cpu.stat", CGROUP_KIND_CPU, NULL },
         [CGROUP_MEMORY_CURRENT] = { "memory.current", CGROUP_KIND_MEMORY, "memory" },
@@ -65,7 +65,7 @@ const CgroupCounter cgroup_io_counters[CGROUP_N_IO_COUNTERS] = {
 
 _Static_assert(CGROUP_N_COUNTERS <= 32, "CgroupReading.found has a bit for each");
 
-/* The value in the counter's unit, if it fits; else what was found before stays. */
+/* The value in the counter's unit. If it does not fit, what was found before stays. */
 static bool scale(Span word, uint32_t by, int64_t *ret) {
         uint64_t value;
         int64_t scaled;
@@ -81,7 +81,7 @@ static void add_value(CgroupReading *reading, size_t i, Span word) {
                 reading->found |= 1u << i;
 }
 
-/* Which part of a line is the value: all of it, what follows the key, or the total of its pairs. */
+/* The part of a line that is the value: all of it, what follows the key, or the total of its pairs. */
 static bool line_value(CgroupFile file, Span *line, Span *ret) {
         Span word, key;
 
@@ -129,15 +129,16 @@ static void add_io_pair(CgroupIo *io, Span word) {
                         io->found |= 1u << i;
 }
 
-/* The place of the next device: that of one without any value is free again. NULL without room. */
+/* The place of the next device. The place of a device without any value is free again. Returns NULL if there is no
+ * room. */
 static CgroupIo *next_io(CgroupReading *reading) {
         if (reading->n_ios > 0 && reading->ios[reading->n_ios - 1].found == 0)
                 reading->n_ios--;
         return reading->n_ios < CGROUP_DEVICES_MAX ? &reading->ios[reading->n_ios++] : NULL;
 }
 
-/* Of a device without IO some kernels write the number and then neither a value nor the end of the line, so that the
- * next device is on the same one. */
+/* For a device without IO, some kernels write the number, and then neither a value nor the end of the line, so the
+ * next device is on the same line. */
 static void add_io_line(CgroupReading *reading, Span line) {
         CgroupIo *io = NULL, device;
         Span word;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Cgroup files: which files of a cgroup are read, which counters are in them, and their parser
+ * Cgroup files: which files of a cgroup are read, which counters they contain, and their parser
  *
- * Two tables, and one function for all shapes: a single number (memory.current), lines of a key and a number
- * (cpu.stat), lines of a key and pairs (io.stat, *.pressure). What a file lacks is not in the reading.
+ * There are two tables, and one function for all formats: a single number (memory.current), lines of a key and a number
+ * (cpu.stat), lines of a key and pairs (io.stat, *.pressure). What a file lacks is missing from the reading, too.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "host/track-writer.h"
 
-#define CGROUP_DEVICES_MAX 64 /* of one reading of io.stat; further ones are left out */
+#define CGROUP_DEVICES_MAX 64 /* in one reading of io.stat; further ones are left out */
 
 /* What a config can ask for: CgroupConfig.Counters. */
 typedef enum CgroupKind {
@@ -45,19 +45,19 @@ typedef enum CgroupFile {
 typedef struct CgroupFileInfo {
         const char *name;
         CgroupKind kind;
-        const char *controller; /* without which it is not there; NULL: it always is */
+        const char *controller; /* the file exists only with this controller; NULL: always */
 } CgroupFileInfo;
 
 extern const CgroupFileInfo cgroup_files[_CGROUP_FILE_N];
 
-/* One counter: where it is, and the track that it becomes. */
+/* One counter: where it is found, and the track that it becomes. */
 typedef struct CgroupCounter {
         CgroupFile file;
-        const char *key;  /* its line's first word; NULL: the file is a number and nothing else */
-        const char *name; /* of the track; of io.stat, what is before the device's name */
+        const char *key;  /* the first word of its line; NULL: the file is nothing but a number */
+        const char *name; /* of the track; for io.stat, what precedes the device's name */
         TrackUnit unit;
-        uint32_t scale; /* what a value is multiplied by */
-        bool is_total;  /* only grows; else a level */
+        uint32_t scale; /* the factor for values */
+        bool is_total;  /* it only grows; otherwise it is a level */
 } CgroupCounter;
 
 enum { CGROUP_N_COUNTERS = 26, CGROUP_N_IO_COUNTERS = 4 };
@@ -87,5 +87,5 @@ static inline void cgroup_reading_init(CgroupReading *reading) {
         reading->n_ios = 0;
 }
 
-/* Adds what the text of a file says. A value that no counter can have (negative, or beyond 63 bits) is left out. */
+/* Adds what the text of a file says. Values that no counter can have (negative, or beyond 63 bits) are left out. */
 void cgroup_reading_add(CgroupReading *reading, CgroupFile file, const char *text, size_t n_bytes);

@@ -17,7 +17,7 @@ static int hex_digit(char c) {
         return at ? (int)(at - digits) : -1;
 }
 
-/* Takes one byte; "\x00" is left as it is, as no text has such a byte. */
+/* Takes one byte. "\x00" stays as it is, because no text has such a byte. */
 static uint8_t take_byte(const char **at) {
         const char *text = *at;
         int high, low;
@@ -63,8 +63,8 @@ static bool is_usual(const char *name) {
         return false;
 }
 
-/* A '\' is one: unit names have them. glibc looks at each place at most once for each star, so that no pattern can
- * make this long. */
+/* A '\' stands for itself, as unit names have them. glibc looks at each place at most once for each star, so no
+ * pattern can make this slow. */
 static bool matches(const char *pattern, const char *text) {
         return fnmatch(pattern, text, FNM_NOESCAPE) == 0;
 }

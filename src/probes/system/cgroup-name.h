@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Cgroup names: what of a cgroup's name a reader sees, and which names a config asks for
+ * Cgroup names: which part of a cgroup's name a reader sees, and which names a config asks for
  *
- * The maker of a cgroup chooses its name: any bytes but '/' and NUL, up to 255.
+ * The maker of a cgroup chooses its name, which may have any bytes but '/' and NUL, up to 255 of them.
  */
 
 #include <stdbool.h>
@@ -16,16 +16,16 @@
 #define CGROUP_PATTERNS_MAX      64  /* of one config */
 #define CGROUP_PATTERN_BYTES_MAX 256 /* of one pattern */
 
-/* Systemd's escapes undone ("app-a\x2db.scope" is "app-a-b.scope"); control characters, and what is not UTF-8 then,
- * as such escapes. */
+/* The name without systemd's escapes ("app-a\x2db.scope" is "app-a-b.scope"). Control characters, and whatever is
+ * not UTF-8 then, become such escapes. */
 void cgroup_title(char ret[static CGROUP_TITLE_BYTES], const char *name);
 
 /* Which cgroups are wanted. The patterns belong to the caller. */
 typedef struct CgroupSelect {
         char **patterns;
-        size_t n_patterns; /* 0: slices, services and scopes */
+        size_t n_patterns; /* 0: all slices, services and scopes */
 } CgroupSelect;
 
-/* `path` is from the top of all cgroups on and does not begin with '/'; `title` is that of its last part. A pattern
- * with a '/' is about the path, another one about the last part or its title. '*' also matches '/'. */
+/* `path` starts at the top of all cgroups and does not begin with '/'. `title` is that of its last part. A pattern
+ * with a '/' is compared with the path, any other with the last part or its title. '*' also matches '/'. */
 bool cgroup_is_selected(const CgroupSelect *select, const char *path, const char *title);

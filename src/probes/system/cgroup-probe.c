@@ -15,10 +15,10 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define GONE_MIN 32 /* cgroups, before it is worth while to describe all tracks again */
+#define GONE_MIN 32 /* cgroups, from which on all tracks are described again */
 
 typedef struct Cgroups {
-        int root, top; /* of the machine; of its cgroups */
+        int root, top; /* the top directories of the machine and of its cgroups */
         CgroupSettings settings;
         CgroupTree tree;
         CgroupReader reader;
@@ -27,9 +27,9 @@ typedef struct Cgroups {
         PacketWriter packets;
         TrackWriter tracks;
         CgroupSample sample;
-        bool is_sampling; /* what goes now, went while it was recorded */
+        bool is_sampling; /* a cgroup that goes now went while it was recorded */
         bool shows_beyond;
-        size_t n_gone; /* since tracks were forgotten the last time */
+        size_t n_gone; /* since the tracks were last forgotten */
         uint64_t n_refused;
 } Cgroups;
 
@@ -75,7 +75,7 @@ static const CgroupTreeOps tree_ops = { .added = on_added, .removed = on_removed
  * Setup
  */
 
-/* v1 has a directory for each controller there, or nothing is mounted. */
+/* There, v1 has a directory for each controller, or else nothing is mounted. */
 static int refuse_top(int root, char **ret_error) {
         struct stat st;
 
@@ -116,7 +116,7 @@ static bool any_has(const Cgroups *cgroups, CgroupFile file) {
         return false;
 }
 
-/* Files of one kind, and those of one controller, are all there or all missing: the first one stands for them. */
+/* Files of one kind, or of one controller, either all exist or are all missing: the first one stands for them. */
 static bool is_asked(CgroupFile file, uint32_t asked) {
         for (CgroupFile other = 0; other < file; other++) {
                 const CgroupFileInfo *a = &cgroup_files[file], *b = &cgroup_files[other];
@@ -230,7 +230,7 @@ static int cgroup_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
  * Recording
  */
 
-/* How many are beyond a limit, if ever any was. */
+/* Reports how many are beyond a limit, if there have ever been any. */
 static void write_beyond(Cgroups *cgroups) {
         uint64_t track;
 
@@ -245,8 +245,8 @@ static void write_beyond(Cgroups *cgroups) {
                 &cgroups->tracks, track, cgroups->sample.now_ns, (int64_t)cgroups->tree.n_beyond);
 }
 
-/* Each cgroup that was has its tracks until they are forgotten, so in a long recording those of the living may be
- * refused. Then all are described again. */
+/* Each cgroup that has gone keeps its tracks until they are forgotten. So in a long recording, those of existing
+ * cgroups may be refused. Then all are described again. */
 static void make_room_for_tracks(Cgroups *cgroups) {
         if (cgroups->tracks.n_refused == cgroups->n_refused)
                 return;
@@ -286,7 +286,7 @@ static uint64_t cgroup_poll(void *userdata, uint64_t now_ns) {
         return probe_next_on_grid(now_ns, cgroups->settings.period_ns);
 }
 
-/* A last sample, so that the totals of the whole recording are known. */
+/* Takes a last sample, so that the totals of the whole recording are known. */
 static void cgroup_stop(void *userdata, uint64_t now_ns) {
         sample(userdata, now_ns);
 }

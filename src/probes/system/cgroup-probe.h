@@ -4,9 +4,9 @@
 /*
  * linux.cgroup: what each service, scope and slice uses
  *
- * CPU time, memory, IO, pressure, tasks and memory events of cgroup v2, as counter tracks that are nested as the
- * cgroups are, below "Units". On hybrid machines, where v1 has the controllers, time and pressure are there. Cgroups
- * that come or go meanwhile are normal.
+ * CPU time, memory, IO, pressure, tasks and memory events of cgroup v2, as counter tracks. They are nested as the
+ * cgroups are, below "Units". On hybrid machines, where v1 has the controllers, only time and pressure are available.
+ * It is normal that cgroups come or go meanwhile.
  */
 
 #include "host/probe.h"
@@ -19,13 +19,13 @@ typedef Perfetto__Protos__CgroupConfig CgroupConfig;
 
 extern const ProbeOps cgroup_probe_ops;
 
-/* An instance that reads the machine below `root`; `config` may be NULL. As ProbeOps.setup(); takes the descriptor in
- * any case. */
+/* Makes an instance that reads the machine below `root`. `config` may be NULL. Like ProbeOps.setup(). Takes over the
+ * descriptor in any case. */
 int cgroup_new_instance(void **ret,
                         int root,
                         const CgroupConfig *config,
                         const ProbeSetup *setup,
                         char **ret_error);
 
-/* Opens the top of cgroup v2 below `root`, which is kept. 0, PROBE_E_REFUSED, negative errno. */
+/* Opens the top of cgroup v2 below `root`, which stays the caller's. Returns 0, PROBE_E_REFUSED or a negative errno. */
 int cgroup_open_top(int *ret, int root, char **ret_error);

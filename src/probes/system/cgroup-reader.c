@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading one control group for its packet. */
+/* Reads one control group for its packet. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include "probes/system/cgroup-tree.h"
 #include "shared/fd.h"
 
-#define FDS_SHARE 4 /* the share of its descriptors that the process uses: one in this many */
+#define FDS_SHARE 4 /* of the process's descriptors, one in this many may be used */
 
-static size_t n_fds; /* that are kept open */
+static size_t n_fds; /* kept open */
 
 void cgroup_reader_init(CgroupReader *reader, int root, uint32_t wanted) {
         struct rlimit limit = {};
@@ -51,7 +51,7 @@ static int open_file(const CgroupReader *reader, const char *path, CgroupFile fi
         return openat(reader->root, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 }
 
-/* One read gives all: the kernel writes such a file as a whole, and would do so again for a second one. */
+/* A single read gets everything: the kernel writes such a file as a whole, and would do so again for a second read. */
 static ssize_t read_text(CgroupReader *reader, int fd) {
         ssize_t n;
 
@@ -61,7 +61,7 @@ static ssize_t read_text(CgroupReader *reader, int fd) {
         return n;
 }
 
-/* Keeps the descriptor, if it was good and there is room for it. */
+/* Keeps the descriptor if it was good and there is room for it. */
 static void keep(const CgroupReader *reader, int *kept, int fd, bool is_good) {
         if (fd == *kept) {
                 if (!is_good)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the config of linux.cgroup to what is read, and how often. */
+/* Turns the config of linux.cgroup into what is read, and how often. */
 
 #include <errno.h>
 #include <string.h>

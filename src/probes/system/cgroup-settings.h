@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Cgroup settings: a CgroupConfig, checked; and what to say when the machine lacks what it asks for
+ * Cgroup settings: a CgroupConfig that has been checked, and what to say if the machine lacks what it asks for
  */
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ typedef struct CgroupSettings {
         CgroupSelect select; /* its patterns are owned */
 } CgroupSettings;
 
-/* `config` may be NULL. 0, PROBE_E_REFUSED, -ENOMEM; the settings are to be taken down in any case. */
+/* `config` may be NULL. Returns 0, PROBE_E_REFUSED or -ENOMEM; the settings are to be taken down in any case. */
 int cgroup_settings_init(CgroupSettings *ret,
                          const Perfetto__Protos__CgroupConfig *config,
                          char **ret_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which control groups there are, and which of them are recorded. */
+/* Which control groups exist, and which of them are recorded. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static Cgroup *cgroup_free(Cgroup *cgroup) {
 
 DEFINE_CLEANUP(Cgroup *, cgroup_free)
 
-/* Two names may read the same; the later one then also has its inode's number, which no other has. */
+/* Two names may look the same. Then the later one also gets its inode's number, which no other has. */
 static int cgroup_set_title(Cgroup *cgroup) {
         char title[CGROUP_TITLE_BYTES];
         bool is_retitled;
@@ -115,7 +115,7 @@ static void count_beyond(CgroupTree *tree, Cgroup *parent, size_t n) {
         parent->n_beyond = n;
 }
 
-/* With all that is below it: no deeper than CGROUP_DEPTH_MAX. */
+/* Frees it with everything below it, which is no deeper than CGROUP_DEPTH_MAX. */
 static void tree_remove(CgroupTree *tree, Cgroup *cgroup) {
         Cgroup *child;
 
@@ -143,7 +143,7 @@ static bool tree_has_room(const CgroupTree *tree) {
         return tree->n_dirs < CGROUP_DIRS_MAX && tree->n_recorded < CGROUPS_MAX;
 }
 
-/* Whether it need not be looked for again: it is there, or gone already. */
+/* Whether there is no need to look for it again, because it exists or is known to be gone. */
 static bool tree_add(CgroupTree *tree, Cgroup *parent, const char *name) {
         Cgroup *cgroup;
         int r;
@@ -169,7 +169,7 @@ static bool tree_add(CgroupTree *tree, Cgroup *parent, const char *name) {
  * The walk
  */
 
-/* A directory is read in the same order each time, so the next one is most often the one that was found last. */
+/* A directory is read in the same order each time, so the next one usually comes after the one that was found last. */
 static Cgroup *find_child(Cgroup *parent, const char *name, List **cursor) {
         for (List *at = (*cursor)->next; at != *cursor; at = at->next) {
                 Cgroup *child = list_entry(at, Cgroup, siblings);
@@ -196,8 +196,8 @@ static DIR *open_dir(const CgroupTree *tree, const Cgroup *cgroup) {
         return dir;
 }
 
-/* Adds the children that are not known. Those that are gone are found when they are looked at. Makers of cgroups
- * can make very many, so those that there is no room for are not counted to the last. */
+/* Adds the children that are not known yet. Children that have gone are noticed when they are looked at. Anybody may
+ * make very many cgroups, so those for which there is no room are not all counted. */
 static void read_children(CgroupTree *tree, Cgroup *cgroup) {
         _cleanup_(closedirp) DIR *dir = open_dir(tree, cgroup);
         List *cursor = &cgroup->children;
@@ -222,7 +222,7 @@ static bool has_new_children(const CgroupTree *tree, const Cgroup *cgroup, nlink
                (cgroup->n_beyond > 0 && tree_has_room(tree));
 }
 
-/* What was found in the place of a cgroup; NULL if it has gone. */
+/* Sets what is now in the place of a cgroup. Returns NULL if it has gone. */
 static Cgroup *replace(CgroupTree *tree, Cgroup *cgroup, bool is_there) {
         char name[CGROUP_NAME_MAX + 1];
         Cgroup *parent = cgroup->parent;
@@ -237,7 +237,7 @@ static Cgroup *replace(CgroupTree *tree, Cgroup *cgroup, bool is_there) {
                 if (streq(last->name, name))
                         return last;
         }
-        /* Another one may have come meanwhile, and the number of links be the same. */
+        /* Another cgroup may have appeared meanwhile, so that the number of links stays the same. */
         parent->n_links = 0;
         return NULL;
 }
@@ -252,7 +252,8 @@ static Cgroup *visit(CgroupTree *tree, Cgroup *cgroup) {
         if (!cgroup)
                 return NULL;
         if (has_new_children(tree, cgroup, st.st_nlink)) {
-                cgroup->n_links = st.st_nlink; /* first: what comes meanwhile changes it */
+                cgroup->n_links =
+                        st.st_nlink; /* first, because cgroups that appear meanwhile change it */
                 read_children(tree, cgroup);
         }
         return cgroup;

@@ -4,12 +4,13 @@
 /*
  * Cgroup tree: the directories of cgroup v2, as they come and go
  *
- * A walk looks at each directory that is known. The kernel counts a cgroup's children in its number of links, so only
- * where that has changed is a directory read, and one without children never is: a walk in which nothing has changed
- * costs one system call for each cgroup. A cgroup that was removed and made again is another one; its inode tells.
+ * A walk looks at each known directory. The kernel counts a cgroup's children in its number of links. So a directory is
+ * only read if that number has changed, and a directory without children is never read: a walk in which nothing has
+ * changed costs one system call for each cgroup. If a cgroup was removed and made again, it is another one, as its
+ * inode tells.
  *
- * Outer cgroups come first, so that those of a user's own session cannot push the system's over a limit. What is
- * beyond one is counted, and looked for again when there is room.
+ * Outer cgroups come first, so that those of a user's own session cannot push the system's over a limit. Cgroups beyond
+ * a limit are counted, and looked for again when there is room.
  */
 
 #include <stdbool.h>
@@ -20,13 +21,13 @@
 #include "probes/system/cgroup-name.h"
 #include "shared/list.h"
 
-#define CGROUPS_MAX     1024 /* that are recorded by one instance */
-#define CGROUP_DIRS_MAX 2048 /* that are looked at, as there may be wanted ones below them */
+#define CGROUPS_MAX     1024 /* recorded by one instance */
+#define CGROUP_DIRS_MAX 2048 /* looked at, as there may be wanted ones below them */
 #define CGROUP_DEPTH_DEFAULT \
         10 /* user.slice/user-1000.slice/user@1000.service/app.slice/x.scope is 5 deep */
 #define CGROUP_DEPTH_MAX 32
 #define CGROUP_PATH_BYTES_MAX \
-        3840 /* so that with a file's name behind it, it is a path that the kernel accepts */
+        3840 /* with a file's name added, it is still a path that the kernel accepts */
 
 typedef struct Cgroup Cgroup;
 
@@ -34,24 +35,24 @@ struct Cgroup {
         Cgroup *parent; /* NULL: the top */
         List children;
         List siblings; /* in parent->children */
-        List queue;    /* in that of a walk */
+        List queue;    /* links it into the queue of a walk */
         uint64_t inode;
-        nlink_t n_links; /* when it was last read; 0: read it */
+        nlink_t n_links; /* when it was last read; 0: it has to be read */
         unsigned depth;
-        size_t n_beyond;   /* of its children, that a limit left out; CGROUP_DIRS_MAX: or more */
-        size_t n_retitled; /* of its children, whose title is not their name */
-        char *title;       /* what a reader sees; no sibling has the same */
+        size_t n_beyond; /* of its children, those that a limit left out; CGROUP_DIRS_MAX: or more */
+        size_t n_retitled; /* of its children, those whose title is not their name */
+        char *title;       /* what a reader sees; no two siblings have the same */
         const char *name;  /* within the path */
-        void *unit;        /* of the owner; NULL: not recorded */
-        uint64_t group;    /* of the owner: its track */
-        uint64_t group_ns; /* of the owner: when it was asked for */
-        char path[];       /* from the top on; "." for that */
+        void *unit;        /* the owner's; NULL: not recorded */
+        uint64_t group;    /* the owner's: its track */
+        uint64_t group_ns; /* the owner's: when it was asked for */
+        char path[];       /* from the top on; the top is "." */
 };
 
 typedef struct CgroupTreeOps {
-        /* A wanted cgroup was found. The owner's record of it, or NULL without memory. */
+        /* A wanted cgroup was found. Returns the owner's record of it, or NULL if memory has run out. */
         void *(*added)(Cgroup *cgroup, void *userdata);
-        /* It is gone, or the tree is being taken down; cgroup->unit is what added() returned. */
+        /* It has gone, or the tree is being taken down. cgroup->unit is what added() returned. */
         void (*removed)(Cgroup *cgroup, void *userdata);
 } CgroupTreeOps;
 
@@ -64,11 +65,11 @@ typedef struct CgroupTree {
         Cgroup *top;
         size_t n_dirs;     /* below the top */
         size_t n_recorded; /* of them */
-        size_t n_beyond;   /* groups that a limit left out, with all groups below them */
-        bool is_walked;    /* what is found from now on is new */
+        size_t n_beyond;   /* cgroups that a limit left out, with all cgroups below them */
+        bool is_walked;    /* whatever is found from now on is new */
 } CgroupTree;
 
-/* Fills *ret, which has nothing but the top. 0, -ENOMEM. */
+/* Fills *ret, which only has the top. Returns 0 or -ENOMEM. */
 int cgroup_tree_init(CgroupTree *ret,
                      int root,
                      const CgroupSelect *select,
@@ -77,8 +78,8 @@ int cgroup_tree_init(CgroupTree *ret,
                      void *userdata);
 void cgroup_tree_deinit(CgroupTree *tree);
 
-/* Finds what came and what went. */
+/* Finds what has come and what has gone. */
 void cgroup_tree_walk(CgroupTree *tree);
 
-/* The next cgroup, parents before their children; NULL to begin with, and at the end. */
+/* Returns the next cgroup, parents before their children. Begin with NULL, which is also the end. */
 Cgroup *cgroup_tree_next(const CgroupTree *tree, const Cgroup *cgroup);

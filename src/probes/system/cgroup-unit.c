@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Writing a systemd unit as a group of counters. */
+/* Writes a systemd unit as a group of counters. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ uint64_t cgroup_units_group(const CgroupSample *sample) {
         return track_group(sample->tracks, 0, "Units");
 }
 
-/* Nested as the cgroups are. Once in a sample is enough: see track-writer.h. */
+/* The groups are nested as the cgroups are. Once in a sample is enough: see track-writer.h. */
 static uint64_t cgroup_group(Cgroup *cgroup, const CgroupSample *sample) {
         if (cgroup->group_ns == sample->now_ns && cgroup->group)
                 return cgroup->group;
@@ -63,7 +63,7 @@ static void value_write(CgroupValue *value,
         if (now == 0 && !value->is_shown)
                 return;
         track = track_counter(sample->tracks, cgroup_group(cgroup, sample), name.text, name.unit);
-        /* A new cgroup may have the track of one that was there at that time. */
+        /* A new cgroup may get the track of one that existed at that time. */
         if (!value->is_shown && sample->previous_ns)
                 track_count(sample->tracks, track, sample->previous_ns + unit->is_new, 0);
         track_count(sample->tracks, track, sample->now_ns, now);
@@ -86,7 +86,7 @@ static void write_counter(Cgroup *cgroup,
                           int64_t now,
                           const CgroupSample *sample) {
         const CgroupUnit *unit = cgroup->unit;
-        /* A key, or a device, that a file did not have before has begun at 0. */
+        /* If a file has a key or a device that it did not have before, it began at 0. */
         bool from_zero = unit->is_new || unit->files & 1u << counter->file;
 
         value_write(value,
@@ -116,8 +116,8 @@ static CgroupDevice *unit_device(CgroupUnit *unit, uint32_t major, uint32_t mino
         return &devices[unit->n_devices++];
 }
 
-/* Each device has its own tracks: of an encrypted disk and the one below it each counts the same bytes, so a sum would
- * be twice what was asked for. */
+/* Each device has its own tracks. An encrypted disk and the disk below it count the same bytes, so a sum would show
+ * twice what was asked for. */
 static void write_io(Cgroup *cgroup, const CgroupIo *io, const CgroupSample *sample) {
         CgroupDevice *device = unit_device(cgroup->unit, io->major, io->minor);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Names and identifiers come from /proc/cpuinfo, which every architecture writes in its own words and which leaves
- * out CPUs that are off; the number of CPUs and what they can do come from sysfs.
+ * Names and identifiers come from /proc/cpuinfo, which each architecture writes in its own words, and which leaves out
+ * CPUs that are off. The number of CPUs, and what they can do, come from sysfs.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct Cpu {
-        const char *name; /* in the text of cpuinfo */
+        const char *name; /* in the text of /proc/cpuinfo */
         size_t n_name;
         uint32_t arm[ARM_N_FIELDS];
         bool is_arm;
@@ -64,10 +64,10 @@ static const struct {
         { "CPU revision", KEY_ARM + 4 },
 };
 
-/* By bit. Readers count any other as an error, so what x86 calls flags is left out. */
+/* By bit. Readers count any other as an error, so the ones that x86 calls flags are left out. */
 static const char *const feature_names[] = { "mte", "mte3" };
 
-/* "cpu12": 12; -1 for any other name ("cpufreq"). */
+/* 12 for "cpu12"; -1 for any other name ("cpufreq"). */
 static int cpu_number(const char *name) {
         unsigned long number;
         char *end;
@@ -157,7 +157,7 @@ static void cpuinfo_parse(CpuTable *table, const char *text) {
         }
 }
 
-/* The numbers of a file, up to `n_max` together with those that are there. */
+/* The numbers in a file. Together with those already present there are no more than `n_max`. */
 static size_t
 read_frequencies(uint64_t *frequencies, size_t n, size_t n_max, int dir, const char *path) {
         char text[SYSFS_TEXT_BYTES], *at = text, *end;
@@ -180,8 +180,8 @@ read_frequencies(uint64_t *frequencies, size_t n, size_t n_max, int dir, const c
 }
 
 static void encode_frequencies(int dir, WireWriter *wire) {
-        /* Drivers without steps (intel_pstate, amd_pstate) only know their bounds, which still tell apart the kinds
-         * of cores. */
+        /* Drivers without steps (intel_pstate, amd_pstate) only know the bounds, but even these tell the kinds of
+         * cores apart. */
         static const char *const steps[] = { "cpufreq/scaling_available_frequencies",
                                              "cpufreq/scaling_boost_frequencies" };
         static const char *const bounds[] = { "cpufreq/cpuinfo_min_freq",
@@ -247,7 +247,7 @@ int cpu_info_encode(int root, WireWriter *wire) {
         table.cpus = calloc(table.n_cpus ?: 1, sizeof(*table.cpus));
         if (!table.cpus)
                 return -ENOMEM;
-        /* Without it CPUs have no names, but still their frequencies. */
+        /* Without it, CPUs have no names, but they still have their frequencies. */
         if (fd_read_file(&cpuinfo, NULL, root, "proc/cpuinfo", CPU_INFO_CPUINFO_BYTES) == 0)
                 cpuinfo_parse(&table, cpuinfo);
         for (size_t i = 0; i < table.n_cpus; i++)
@@ -262,7 +262,8 @@ typedef struct InterruptList {
         int n;
 } InterruptList;
 
-/* Not /proc/interrupts, whose columns are as wide as the machine has CPUs and mix the names with the hardware's. */
+/* Does not use /proc/interrupts, which has a column for each CPU of the machine and mixes the names with the
+ * hardware's. */
 static bool encode_interrupt(const char *name, void *userdata) {
         char path[64], actions[CPU_INFO_NAME_BYTES], *end;
         InterruptList *list = userdata;

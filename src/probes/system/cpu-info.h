@@ -12,14 +12,15 @@
 #include "wire/wire-writer.h"
 
 #define CPU_INFO_CPUS_MAX        8192 /* the kernel's largest NR_CPUS */
-#define CPU_INFO_FREQUENCIES_MAX 64   /* of one CPU; more are left out */
+#define CPU_INFO_FREQUENCIES_MAX 64   /* of one CPU; further ones are left out */
 #define CPU_INFO_CPUINFO_BYTES   (32u << 20)
 #define CPU_INFO_INTERRUPTS_MAX  16384
 #define CPU_INFO_NAME_BYTES      256
 
-/* Appends a CpuInfo.Cpu for each CPU, also for those that are off: readers number them by their place. Returns how
- * many, or a negative errno. */
+/* Appends a CpuInfo.Cpu for each CPU, even if it is off, because readers number CPUs by their place. Returns how
+ * many there are, or a negative errno. */
 int cpu_info_encode(int root, WireWriter *wire);
 
-/* Appends an InterruptMapping for each interrupt line that somebody handles. Returns how many, or a negative errno. */
+/* Appends an InterruptMapping for each interrupt line that has a handler. Returns how many there are, or a negative
+ * errno. */
 int interrupt_info_encode(int root, WireWriter *wire);

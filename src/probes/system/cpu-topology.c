@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What /sys says of the CPUs, their caches and frequencies. */
+/* What /sys says about the CPUs, their caches and frequencies. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static const struct {
         { "microcode", "microcode/version", false },
 };
 
-/* Processors of several kinds are a performance monitoring unit each. */
+/* If a machine has several kinds of processors, each kind is a performance monitoring unit. */
 static const struct {
         const char *kind, *path;
 } kinds[] = {
@@ -71,7 +71,7 @@ static void add_text(CpuTopology *topology, const char *name, const char *text) 
         topology->arguments[topology->n++] = (TrackArgument){ .name = name, .text = copy };
 }
 
-/* No identifier is negative; it is the kernel's word for one that is not known. */
+/* No identifier is negative: that is how the kernel says that one is unknown. */
 static void add_number(CpuTopology *topology, const char *name, int64_t number) {
         if (number >= 0 && topology->n < CPU_TOPOLOGY_ARGUMENTS)
                 topology->arguments[topology->n++] =

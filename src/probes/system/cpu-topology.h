@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * CPU topology: where each processor is and what drives it, which perfetto.protos.CpuInfo has no fields for
+ * CPU topology: where each processor is and what drives it, for which perfetto.protos.CpuInfo has no fields
  *
- * An instant for each CPU on a track "Processors", with what sysfs says of it as arguments: package, die, cluster,
- * core, its siblings (SMT), kind of core, caches, bounds of its frequency, governor, driver, microcode. What is not
- * there is left out. `root` as in cpu-info.h.
+ * Each CPU has an instant on a track "Processors", whose arguments are what sysfs says about it: package, die, cluster,
+ * core, its siblings (SMT), kind of core, caches, bounds of its frequency, governor, driver, microcode. What does not
+ * exist is left out. `root` is the same as in cpu-info.h.
  */
 
 #include "host/track-writer.h"
 
-#define CPU_TOPOLOGY_CPUS_MAX  1024 /* of a machine; the first ones */
+#define CPU_TOPOLOGY_CPUS_MAX  1024 /* of a machine; only the first ones */
 #define CPU_TOPOLOGY_ARGUMENTS 20
-#define CPU_TOPOLOGY_TEXT      192 /* bytes of one, with its end; the rest is cut off */
+#define CPU_TOPOLOGY_TEXT      192 /* bytes of one text, with its end; the rest is cut off */
 
 typedef struct CpuTopology {
         TrackArgument arguments[CPU_TOPOLOGY_ARGUMENTS];
@@ -21,11 +21,11 @@ typedef struct CpuTopology {
         size_t n;
 } CpuTopology;
 
-/* What there is to say of one CPU. */
+/* What there is to say about one CPU. */
 void cpu_topology_read(CpuTopology *ret, int root, unsigned cpu);
 
-/* Writes an instant for each. Returns how many, or a negative errno. */
+/* Writes an instant for each CPU. Returns how many there are, or a negative errno. */
 int cpu_topology_write(int root, TrackWriter *tracks, uint64_t now_ns);
 
-/* Whether a list of CPUs as sysfs writes them ("0-3,8") has this one. */
+/* Whether a list of CPUs, as sysfs writes them ("0-3,8"), contains this one. */
 bool cpu_list_has(const char *list, unsigned cpu);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From an entry of the journal to a packet. */
+/* Turns an entry of the journal into a packet. */
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 enum {
         EVENT_PRIORITY = 5,
         EVENT_UNIT = 10,
-        EVENT_SYSTEM_UNIT = 1904, /* of a process in a user's unit: whose manager that is */
+        EVENT_SYSTEM_UNIT = 1904, /* for a process in a user's unit: which user's manager that is */
 };
 
 typedef enum FieldKind {
@@ -21,14 +21,14 @@ typedef enum FieldKind {
         FIELD_TEXT,
         FIELD_IDENTIFIER,
         FIELD_PRIORITY,
-        FIELD_UNIT,      /* whose process logged it */
-        FIELD_USER_UNIT, /* likewise; within the user's manager, which is only one unit of the system */
-        FIELD_ABOUT_UNIT, /* whom it is about; anybody can write this */
+        FIELD_UNIT,      /* the unit of the process that logged the entry */
+        FIELD_USER_UNIT, /* likewise, within the user's manager, which is only one unit of the system */
+        FIELD_ABOUT_UNIT, /* the unit that the entry is about; anybody can write this */
         FIELD_SOURCE_TIME,
 } FieldKind;
 
-/* Numbers from 1900 on are ours: readers of others skip them.
- * Those with an underscore are the journal's own word; nobody can log them. */
+/* Numbers from 1900 on are ours, and other readers skip them. Fields with an underscore are the journal's own word,
+ * which nobody can log. */
 static const struct {
         const char *name;
         FieldKind kind;
@@ -114,7 +114,7 @@ void journal_filter_deinit(JournalFilter *filter) {
         *filter = (JournalFilter){};
 }
 
-/* The text is `name`, perhaps with `suffix` behind. */
+/* The text is `name`, perhaps followed by `suffix`. */
 static bool text_is(const char *text, size_t n_text, const char *name, const char *suffix) {
         size_t n_name = strlen(name);
 
@@ -135,7 +135,7 @@ static bool names_have(char *const *names,
         return false;
 }
 
-/* Digits only; what is longer than any such number ends early and is not believed. */
+/* Digits only. A number that is longer than any such number can be ends early and is not believed. */
 static bool parse_number(uint64_t *ret, const char *text, size_t n_text) {
         *ret = 0;
         for (size_t i = 0; i < n_text; i++) {
@@ -146,7 +146,7 @@ static bool parse_number(uint64_t *ret, const char *text, size_t n_text) {
         return n_text > 0;
 }
 
-/* Cut between characters: not within the bytes of one (UTF-8). */
+/* Cuts between characters, not within the bytes of one (UTF-8). */
 static size_t cut(const char *text, size_t n_text, size_t n_max) {
         if (n_text <= n_max)
                 return n_text;
@@ -245,7 +245,7 @@ void journal_entry_add(JournalEntry *entry, const void *data, size_t n_bytes) {
 }
 
 bool journal_entry_end(JournalEntry *entry) {
-        /* Always there: readers would take an entry without one for an emergency. */
+        /* Always present: readers would take an entry without a priority for an emergency. */
         wire_put_uint(entry->wire, EVENT_PRIORITY, entry->priority);
         if (entry->unit[0])
                 wire_put_string(entry->wire, EVENT_UNIT, entry->unit);

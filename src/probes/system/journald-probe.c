@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The journal's descriptor wakes the host. Files that are rotated or appear are libsystemd's to follow; it also keeps
- * the place, which begins behind the newest entry of the start.
+ * The journal's descriptor wakes the host. libsystemd follows files that are rotated or that appear. It also keeps the
+ * position, which begins after the entry that is newest at the start.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define FIELDS_PER_ENTRY_MAX 4096 /* the journal itself takes no more than 1024 from a program */
 #define UNRELIABLE_POLL_NS \
-        (2000 * PROBE_NS_PER_MS) /* on file systems that cannot tell of changes */
+        (2000 * PROBE_NS_PER_MS) /* for file systems that cannot report changes */
 #define CLOCK_ID_MONOTONIC 3
 
 enum {
@@ -33,7 +33,7 @@ typedef struct Journald {
         sd_journal *journal;
         int fd; /* the journal's */
         bool since_boot, is_stopped, is_behind;
-        uint64_t start_us; /* older entries are not read */
+        uint64_t start_us; /* entries before this time are not read */
         uint64_t n_total, n_failed;
 } Journald;
 
@@ -57,11 +57,11 @@ static void journal_closep(sd_journal **journal) {
         sd_journal_close(*journal);
 }
 
-/* What there is below /var/log/journal and /run/log/journal: directories of machines, and files in them. */
+/* What exists below /var/log/journal and /run/log/journal: directories of machines, and files in them. */
 typedef struct JournalFiles {
         int dir;
         size_t n_found, n_readable;
-        int error; /* of the last one that was not */
+        int error; /* of the last one that could not be read */
 } JournalFiles;
 
 static bool look_at_file(const char *name, void *userdata) {
@@ -131,7 +131,7 @@ static int journald_check(char **ret_error) {
         return root < 0 ? root : journald_check_at(root, ret_error);
 }
 
-/* Why libsystemd opened no file of the journal. */
+/* Why libsystemd has opened no file of the journal. */
 static int refuse_no_files(char **ret_error) {
         int r = journald_check(ret_error);
 
@@ -150,7 +150,7 @@ int journal_open(sd_journal **ret, const char *directory, char **ret_error) {
                       : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
         if (r < 0)
                 return probe_refuse(ret_error, "cannot open the journal: %s", strerror(-r));
-        /* What cannot be read is left out without a word. */
+        /* Files that cannot be read are silently left out. */
         r = sd_journal_get_usage(journal, &n_bytes);
         if (r < 0 || n_bytes == 0)
                 return refuse_no_files(ret_error);
@@ -207,7 +207,7 @@ static int seek_end(Journald *journald) {
         r = sd_journal_seek_tail(journald->journal);
         if (r >= 0)
                 r = sd_journal_previous(journald->journal);
-        /* Nothing there yet: from the end of nothing there is no way forward. */
+        /* The journal is still empty. From the end of nothing there is no way forward. */
         return r == 0 ? sd_journal_seek_head(journald->journal) : r;
 }
 
@@ -239,7 +239,7 @@ static int journald_fd(void *userdata) {
         return ((Journald *)userdata)->fd;
 }
 
-/* 0, or a negative errno when the entry cannot be read to its end. */
+/* Returns 0, or a negative errno if the entry cannot be read to its end. */
 static int read_fields(Journald *journald, JournalEntry *entry) {
         const void *data;
         size_t n_bytes;
@@ -254,7 +254,7 @@ static int read_fields(Journald *journald, JournalEntry *entry) {
         return MIN(r, 0);
 }
 
-/* The entry at the journal's place; nothing when it is older than the recording or not wanted. */
+/* Writes the entry at the journal's position, unless it is older than the recording or not wanted. */
 static int write_entry(Journald *journald) {
         WireWriter *wire = packet_begin(&journald->packets);
         uint64_t monotonic_us, realtime_us;
@@ -286,7 +286,7 @@ static int write_entry(Journald *journald) {
         return r;
 }
 
-/* Whether there may be more than `n_max`. */
+/* Reads up to `n_max` entries. Returns whether there may be more. */
 static bool read_entries(Journald *journald, size_t n_max) {
         int r;
 
@@ -301,7 +301,7 @@ static bool read_entries(Journald *journald, size_t n_max) {
                         log_notice("linux.systemd_journald: cannot read an entry: %s",
                                    strerror(-r));
                         journald->n_failed++;
-                        return false; /* with the next one that is logged */
+                        return false; /* it will when the next one is logged */
                 }
         }
         return true;
@@ -337,7 +337,7 @@ static void journald_flush(void *userdata, uint64_t now_ns) {
         Journald *journald = userdata;
 
         if (journald->since_boot && journald->is_behind)
-                return; /* with what was before; polls get there */
+                return; /* with what came before: polls will get there */
         journald->is_behind = read_entries(journald, JOURNAL_ENTRIES_PER_FLUSH);
         if (journald->is_behind)
                 log_notice("linux.systemd_journald: more than %d entries at once",
@@ -345,7 +345,7 @@ static void journald_flush(void *userdata, uint64_t now_ns) {
         write_statistics(journald, now_ns);
 }
 
-/* What is there is read to its end, however much it is, a poll at a time. */
+/* Reads everything that is there, however much it is, one poll at a time. */
 static void journald_stop(void *userdata, uint64_t now_ns) {
         Journald *journald = userdata;
 

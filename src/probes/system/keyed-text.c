@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Taking a text of keys and values apart, line by line. */
+/* Takes a text of keys and values apart, line by line. */
 
 #include <string.h>
 
 #include "probes/system/keyed-text.h"
 
-/* Both ends may be NULL, as of an empty text; memchr() may not get that. */
+/* Both ends may be NULL for an empty text, and memchr() must not get NULL. */
 static const char *span_find(Span span, char c) {
         return span.at < span.end ? memchr(span.at, c, (size_t)(span.end - span.at)) : NULL;
 }
@@ -62,6 +62,6 @@ bool span_uint(Span word, uint64_t *ret) {
 bool span_is(Span word, const char *text) {
         size_t n = (size_t)(word.end - word.at);
 
-        /* Most words are others, and tell by their first letter. */
+        /* Most words are different, and their first letter already shows that. */
         return n > 0 && word.at[0] == text[0] && strlen(text) == n && memcmp(word.at, text, n) == 0;
 }

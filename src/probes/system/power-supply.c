@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Finding and reading the batteries and chargers of /sys/class/power_supply. */
+/* Finds and reads the batteries and chargers of /sys/class/power_supply. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static bool read_value(int64_t *ret, int supply, const char *file, int64_t max) 
         return sysfs_read_int(ret, supply, file) && *ret >= -max && *ret <= max;
 }
 
-/* Into the battery is positive. Drivers disagree, but all know the direction. */
+/* Current into the battery is positive. Drivers disagree about the sign, but all of them know the direction. */
 static int64_t give_sign(int64_t current, const char *status) {
         int64_t amount = current < 0 ? -current : current;
 
@@ -53,7 +53,7 @@ static int64_t give_sign(int64_t current, const char *status) {
         return strcmp(status, "Charging") == 0 ? amount : current;
 }
 
-/* ACPI batteries that count energy tell power in place of current. */
+/* ACPI batteries that count energy report power instead of current. */
 static bool read_current(int64_t *ret, int supply) {
         int64_t power_uw, voltage_uv;
 
@@ -130,7 +130,8 @@ zone_read(char ret[static POWER_NAME_BYTES], int powercap, const char *zone, siz
         (void)sysfs_read(ret, POWER_NAME_BYTES, powercap, path);
 }
 
-/* "package-0", "package-0/core"; with the kind of counter if that is not the usual one, as both may count the same. */
+/* "package-0", "package-0/core". The kind of counter is added if it is not the usual one, as both may count the
+ * same. */
 static void rail_name(Rail *rail, int powercap) {
         char own[POWER_NAME_BYTES], parent[POWER_NAME_BYTES] = "";
         const char *first = strchr(rail->zone, ':'), *last = strrchr(rail->zone, ':');

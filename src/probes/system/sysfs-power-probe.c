@@ -29,15 +29,15 @@ enum {
 typedef struct Power {
         PacketWriter packets;
         TrackWriter tracks;     /* of adapters */
-        int supplies, powercap; /* directories; -1: the kernel has none */
+        int supplies, powercap; /* directories; -1: the kernel does not have it */
         Rail rails[SYSFS_POWER_RAILS_MAX];
         size_t n_rails;
-        int rails_error;      /* why one was left out */
-        bool describes_rails; /* in the next sample */
+        int rails_error;      /* why a rail was left out */
+        bool describes_rails; /* the next sample describes the rails */
         bool names_batteries; /* there is more than one */
         uint64_t session;     /* of the rails */
 
-        /* Of one walk over the supplies: */
+        /* For one walk over the supplies: */
         uint64_t now_ns;
         size_t n_supplies, n_batteries;
 } Power;
@@ -128,7 +128,7 @@ int sysfs_power_new(void **ret, int root_fd, PacketSink *sink, char **ret_error)
                 return refuse(power, root, ret_error);
         power->names_batteries = power->n_batteries > 1;
         power->describes_rails = true;
-        /* Unique among the recordings of one trace, which it is only for. */
+        /* Unique among the recordings of one trace, as that is all it is for. */
         power->session = (probe_now_ns() ^ (uint64_t)(uintptr_t)power) & UINT32_MAX;
         *ret = TAKE(power);
         return 0;
@@ -178,7 +178,7 @@ static void write_battery(Power *power, int supply, const char *name) {
         (void)packet_end(&power->packets); /* the sink counts what it drops */
 }
 
-/* There is no message for adapters, so each is a track. */
+/* There is no message for adapters, so each of them is a track. */
 static void write_adapter(Power *power, int supply, const char *name) {
         char text[POWER_NAME_BYTES + 32];
         uint64_t is_online;
@@ -192,7 +192,7 @@ static void write_adapter(Power *power, int supply, const char *name) {
                     (int64_t)is_online);
 }
 
-/* What the packet has no fields for. */
+/* The values for which the packet has no fields. */
 static void write_battery_tracks(Power *power, int supply, const char *name) {
         char label[POWER_NAME_BYTES + 32], status[32];
         int64_t power_uw;
@@ -284,7 +284,7 @@ static uint64_t sysfs_power_poll(void *userdata, uint64_t now_ns) {
         return probe_next_on_grid(now_ns, SYSFS_POWER_PERIOD_NS);
 }
 
-/* A last sample, so that the whole recording's energy is known. */
+/* Takes a last sample, so that the energy of the whole recording is known. */
 static void sysfs_power_stop(void *userdata, uint64_t now_ns) {
         (void)sysfs_power_poll(userdata, now_ns);
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * linux.sysfs_power: what the machine's batteries hold and its processors use
+ * linux.sysfs_power: how much energy the machine's batteries hold, and its processors use
  *
- * Each second: a packet for each battery, a counter track for each adapter (1: plugged in), and one packet with the
- * energy counters. Batteries and adapters that appear later are recorded from then on.
+ * Each second there is a packet for each battery, a counter track for each adapter (1: plugged in), and one packet with
+ * the energy counters. Batteries and adapters that appear later are recorded from then on.
  */
 
 #include "host/probe.h"
@@ -16,5 +16,6 @@
 
 extern const ProbeOps sysfs_power_probe_ops;
 
-/* An instance that reads the machine below `root`. As ProbeOps.setup(); takes the descriptor in any case. */
+/* Makes an instance that reads the machine below `root`. Like ProbeOps.setup(). Takes over the descriptor in any
+ * case. */
 int sysfs_power_new(void **ret, int root, PacketSink *sink, char **ret_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading small files of /sys. */
+/* Reads small files of /sys. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ int sysfs_read(char *ret, size_t size, int dir_fd, const char *path) {
         ssize_t n;
 
         ret[0] = '\0';
-        /* Not blocking: on a pipe in its place nobody would ever write. */
+        /* Opened without blocking: if a pipe is in its place, nobody may ever write to it. */
         fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd < 0)
                 return -errno;

@@ -7,8 +7,8 @@
  * Nothing that a producer does with its side can make the service wait.
  */
 
-/* Makes both sides: `ret` is the service's, `ret_theirs` is to be passed to the producer and closed. 0 or a negative
- * errno. */
+/* Makes both sides: `ret` is the service's, `ret_theirs` is to be passed to the producer and closed. Returns 0 or a
+ * negative errno. */
 int bell_open(int *ret, int *ret_theirs);
 
 void bell_ring(int fd);

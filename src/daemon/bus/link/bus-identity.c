@@ -141,7 +141,7 @@ static Unknown *unknown_find(const Bus *bus, const char *name) {
         return NULL;
 }
 
-/* Of the peers with most calls, the one that came first. NULL when no peer waits. */
+/* Of the peers with most calls, the one that came first. Returns NULL when no peer waits. */
 static Unknown *find_heaviest(const Bus *bus) {
         Unknown *unknown, *heaviest = NULL;
 

@@ -29,7 +29,7 @@ int bus_identity_ask(Bus *bus,
                      BusIdentityKnown known,
                      sd_bus_error *error);
 
-/* Asks about a peer that has not called yet. 0 or a negative errno. */
+/* Asks about a peer that has not called yet. Returns 0 or a negative errno. */
 int bus_identity_ask_for(Bus *bus, const char *name, BusIdentityKnown known);
 
 /* Drops all questions, and the messages that wait for them. */

@@ -93,7 +93,7 @@ static const char *find_value(const char *text, const char *key) {
         return NULL;
 }
 
-/* 0, or -EPROTONOSUPPORT: not such a socket. */
+/* Returns 0, or -EPROTONOSUPPORT: not such a socket. */
 static int read_address(struct sockaddr_un *ret, socklen_t *ret_n, const char *address) {
         const char *path, *name;
         size_t n;

@@ -41,7 +41,7 @@ void call_places_deinit(CallPlaces *places);
 /* The producer whose first call may be sent now; NULL: none. */
 Called *call_places_next(const CallPlaces *places);
 
-/* The producer has one more call to be sent. 0 or -ENOMEM. */
+/* The producer has one more call to be sent. Returns 0 or -ENOMEM. */
 int called_add(Called *called, CallPlaces *places, uid_t user);
 /* One of these is forgotten, or sent without a reply. */
 void called_drop(Called *called);

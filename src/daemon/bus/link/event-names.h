@@ -24,7 +24,7 @@ typedef struct EventNames {
 
 void event_names_deinit(EventNames *names);
 
-/* Replace the names. Entries that are no "group/name" are left out. 0 or -ENOMEM: nothing has changed. */
+/* Replace the names. Entries that are no "group/name" are left out. Returns 0 or -ENOMEM: nothing has changed. */
 int event_names_set(EventNames *names, const char *const *list);
 int event_names_set_text(EventNames *names, const char *text);
 

@@ -50,10 +50,11 @@ typedef struct GuardQueryOptions {
         void *userdata;
 } GuardQueryOptions;
 
-/* Connects without waiting for the guard to answer. The caller closes the connection. 0 or a negative errno. */
+/* Connects without waiting for the guard to answer. The caller closes the connection. Returns 0 or a negative errno. */
 int guard_connect(sd_bus **ret, sd_event *event, const char *path);
 
-/* Asks each guard with a data source in the config, one after the other, until one denies it. 0 or a negative errno. */
+/* Asks each guard with a data source in the config, one after the other, until one denies it. Returns 0 or a
+ * negative errno. */
 int guard_ask(GuardQuery **ret, const GuardQueryOptions *options);
 GuardQuery *guard_query_free(GuardQuery *query);
 DEFINE_CLEANUP(GuardQuery *, guard_query_free)

@@ -169,7 +169,7 @@ static bool link_pump(HubLink *link) {
         return link_has_more(link);
 }
 
-/* 0, or a negative errno if the connection is broken. A link that has more to do stays ready. */
+/* Returns 0, or a negative errno if the connection is broken. A link that has more to do stays ready. */
 static int link_dispatch(HubLink *link, uint64_t until_ns) {
         for (unsigned i = 0; i < HUB_MESSAGES_PER_TURN && (i == 0 || monotonic_ns() < until_ns);
              i++) {

@@ -38,8 +38,8 @@ typedef struct OptionTable {
         size_t n_fields; /* at most 64 */
 } OptionTable;
 
-/* *ret_given has a bit for each field, by its place in the table. 0, or a negative errno with *error set; the
- * caller frees what was read in any case. */
+/* *ret_given has a bit for each field, by its place in the table. Returns 0, or a negative errno with *error set;
+ * the caller frees what was read in any case. */
 int options_read(const OptionTable *table,
                  void *options,
                  uint64_t *ret_given,

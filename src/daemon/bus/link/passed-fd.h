@@ -12,7 +12,7 @@
 
 #include "bus/link/connection.h"
 
-/* Takes the real descriptor, which is possible once. 0, or a negative errno with *error set. */
+/* Takes the real descriptor, which is possible once. Returns 0, or a negative errno with *error set. */
 int passed_fd_take(int *ret, int stand_in, sd_bus_error *error);
 
 /* Accepts -1, and gives it. */

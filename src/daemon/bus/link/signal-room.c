@@ -5,7 +5,7 @@
 #include "bus/link/signal-room.h"
 #include "shared/log-user.h"
 
-/* The room of the user, which is made if need be. NULL: too many users have one. */
+/* The room of the user, which is made if need be. Returns NULL if too many users have one. */
 static SignalCount *count_of(SignalRoom *room, uid_t user, uint64_t now) {
         SignalCount *unused = NULL;
 

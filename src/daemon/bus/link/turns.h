@@ -74,8 +74,8 @@ int turns_take(Turns *turns,
                uint64_t share_ns,
                sd_bus_message **ret_refused);
 
-/* A call has been carried out, and its reply was kept back: it is the next one again, once it is due. 0, -ENOMEM, or
- * TURNS_FULL. */
+/* A call has been carried out, and its reply was kept back: it is the next one again, once it is due. Returns 0,
+ * -ENOMEM, or TURNS_FULL. */
 int turns_hold(Turns *turns, uid_t user, sd_bus_message *call, uint64_t due_ns);
 
 /* The next call that was set aside or held, with a reference for the caller; NULL: no such call waits, or none is

@@ -26,5 +26,6 @@ enum {
  * sd_bus_message_peek_type() says. VALUE_ENTERED, how many bytes the value has about, or a negative errno. */
 int value_step(sd_bus_message *message, char type, const char *contents);
 
-/* Passes over that many complete values, with no more than *n_left in them all. 0, VALUES_E_TOO_MANY or an errno. */
+/* Passes over that many complete values, with no more than *n_left in them all. Returns 0, VALUES_E_TOO_MANY or an
+ * errno. */
 int values_pass(sd_bus_message *message, size_t n_values, size_t *n_left);

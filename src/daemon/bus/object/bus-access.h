@@ -24,7 +24,7 @@ typedef struct AccessRule {
         bool listens; /* a consumer's call: the caller may be in no sandbox, and gets signals from now on */
 } AccessRule;
 
-/* NULL: nobody may. */
+/* Returns NULL if nobody may. */
 const AccessRule *access_find(const char *interface, const char *member);
 
 /* 0: to be dispatched; 1: the message is dispatched again when polkit has answered; < 0 with *error set: refused. */

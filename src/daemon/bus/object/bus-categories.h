@@ -22,7 +22,7 @@ typedef struct CategoryRows {
 
 void category_rows_deinit(CategoryRows *rows);
 
-/* `path` is the producer's object. Rows beyond the limits (BUS_CATEGORIES_MAX) are left out. 0 or -ENOMEM. */
+/* `path` is the producer's object. Rows beyond the limits (BUS_CATEGORIES_MAX) are left out. Returns 0 or -ENOMEM. */
 int category_rows_add(CategoryRows *rows, const Producer *producer, const char *path);
 
 /* Appends a(saoa{sv}), sorted by name. A negative errno if that fails. */

@@ -36,7 +36,7 @@ typedef struct BusSource {
         UidSet changed;  /* whose producers have come or gone since */
 } BusSource;
 
-/* Makes the permanent sources. 0 or -ENOMEM. */
+/* Makes the permanent sources. Returns 0 or -ENOMEM. */
 int bus_sources_init(Bus *bus);
 void bus_sources_deinit(Bus *bus);
 
@@ -45,7 +45,7 @@ int bus_source_offer(BusProducer *producer, const char *name);
 void bus_source_withdraw(BusProducer *producer, const char *name);
 void bus_source_withdraw_all(BusProducer *producer);
 
-/* NULL: no such. */
+/* Returns NULL if no such. */
 BusSource *bus_source_by_name(Bus *bus, const char *name);
 
 /* `viewer` NULL: stands for everybody on a bus of one user. */
@@ -69,8 +69,8 @@ bool bus_source_has_long_categories(const BusSource *source);
 /* Whether a running producer has reported what configs of the source can choose from. */
 bool bus_source_has_names(const BusSource *source);
 
-/* Why the source cannot be recorded, if each of its producers says so or none could be started. NULL: it can, as far
- * as is known. */
+/* Why the source cannot be recorded, if each of its producers says so or none could be started. Returns NULL if it
+ * can, as far as is known. */
 const char *bus_source_unavailable(const BusSource *source, const Client *viewer);
 
 /* In the order of the names. */

@@ -16,7 +16,7 @@ typedef struct NeedQuestion {
         void *userdata;
 } NeedQuestion;
 
-/* 0, ACCESS_E_REFUSED with a refusal, or a negative errno. */
+/* Returns 0, ACCESS_E_REFUSED with a refusal, or a negative errno. */
 int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, AccessRefusal *ret_refusal);
 
 /* Puts a refusal in words; `answer` is anything but a grant. */

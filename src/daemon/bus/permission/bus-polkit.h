@@ -42,7 +42,7 @@ typedef struct PolkitQuestion {
         void *userdata;
 } PolkitQuestion;
 
-/* 0, POLKIT_E_… or a negative errno. The question may go when this returns. */
+/* Returns 0, POLKIT_E_… or a negative errno. The question may go when this returns. */
 int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question);
 
 /* Likewise asks all producers that guard a data source of the config, which in turn ask polkit. A producer that

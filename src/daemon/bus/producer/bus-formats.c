@@ -162,7 +162,7 @@ static int check_names(sd_bus_message *message, sd_bus_error *error) {
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-/* Asks for the permission, or continues at once. 0 or a negative errno. */
+/* Asks for the permission, or continues at once. Returns 0 or a negative errno. */
 static int formats_begin(FormatsRequest *formats, sd_bus_error *error) {
         Client *client = formats->request.client;
         int r;

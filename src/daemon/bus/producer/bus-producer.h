@@ -5,7 +5,7 @@
 
 #include "bus/object/bus-producer.h"
 
-/* 0, PRODUCER_E_… or an errno. `identity` differs from the client's if a proxy stands between them. */
+/* Returns 0, PRODUCER_E_… or an errno. `identity` differs from the client's if a proxy stands between them. */
 int bus_producer_new(BusProducer **ret,
                      Client *client,
                      const Identity *identity,

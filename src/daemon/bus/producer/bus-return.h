@@ -25,7 +25,7 @@ int bus_producer_restore(BusProducer **ret,
 /* The producer whose memory this is; NULL: the program has none. */
 BusProducer *bus_away_find(Bus *bus, const Identity *identity, const void *key, size_t n_key);
 /* Gives the producer to this client, which is notified before this returns; the caller notifies the core:
- * producer_return(). 0 or a negative errno, and then the producer is still away. */
+ * producer_return(). Returns 0 or a negative errno, and then the producer is still away. */
 int bus_away_return(BusProducer *producer, Client *client);
 
 /* A program has come without a key, so it has given up its earlier memory. */

@@ -283,7 +283,7 @@ int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerC
                                               call_kinds[kind].member);
 }
 
-/* 0, or -ENOBUFS or -ENOMEM. */
+/* Returns 0, or -ENOBUFS or -ENOMEM. */
 static int producer_charge_call(BusProducer *producer, size_t n_bytes, const char **ret_limit) {
         Charge *charge = &producer->call_charge;
         int r = 0;
@@ -311,7 +311,7 @@ static int producer_join_places(BusProducer *producer) {
                           producer->client->user);
 }
 
-/* 0, or -ENOBUFS if a limit leaves no room for one more, or -ENOMEM. */
+/* Returns 0, or -ENOBUFS if a limit leaves no room for one more, or -ENOMEM. */
 static int producer_new_call(BusProducer *producer,
                              ProducerCall **ret,
                              size_t n_bytes,

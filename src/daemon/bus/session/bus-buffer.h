@@ -5,7 +5,7 @@
 
 #include "bus/object/bus-buffer.h"
 
-/* The session must have its path and its session of the core. 0 or -ENOMEM. */
+/* The session must have its path and its session of the core. Returns 0 or -ENOMEM. */
 int bus_buffers_new(BusSession *session);
 void bus_buffers_free(BusSession *session);
 

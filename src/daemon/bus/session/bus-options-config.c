@@ -85,7 +85,7 @@ static DataSourceConfig *config_find_source(TraceConfig *config, const char *nam
         return NULL;
 }
 
-/* The data source of this name, which is added if need be. NULL: out of memory. */
+/* The data source of this name, which is added if need be. Returns NULL if memory has run out. */
 static DataSourceConfig *config_get_source(TraceConfig *config, const char *name) {
         DataSourceConfig *source = config_find_source(config, name);
         DataSource *entry;

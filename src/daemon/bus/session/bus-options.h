@@ -40,17 +40,18 @@ typedef struct StartOptions {
 
 void start_options_deinit(StartOptions *options);
 
-/* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
+/* Reads an a{sv}. Returns 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is
+ * named. */
 int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
 
-/* Reads the config of another method, whose only options are "config" and "config-text"; one must be given. 0, or
- * a negative errno with *error set. */
+/* Reads the config of another method, whose only options are "config" and "config-text"; one must be given. Returns
+ * 0, or a negative errno with *error set. */
 int config_options_read(Config **ret,
                         const char *method,
                         sd_bus_message *message,
                         sd_bus_error *error);
 
-/* Makes the config and the scope that the options describe. 0, or a negative errno with *error set. */
+/* Makes the config and the scope that the options describe. Returns 0, or a negative errno with *error set. */
 int start_options_to_config(Config **ret,
                             PolicyScope *ret_scope,
                             const StartOptions *options,

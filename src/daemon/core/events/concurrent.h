@@ -20,7 +20,7 @@ void concurrent_changed(Session *session);
 /* The session is about to be freed, in whatever state. */
 void concurrent_removed(Session *session);
 
-/* Copies the events of the original to its clone. 0 or -ENOMEM. */
+/* Copies the events of the original to its clone. Returns 0 or -ENOMEM. */
 int concurrent_copy(Session *clone, const Session *session);
 
 /* A step of the read-out. */

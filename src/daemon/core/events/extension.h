@@ -19,8 +19,8 @@ void service_free_descriptors(Service *service);
 /* Writes them at the beginning of a trace. */
 int session_put_descriptors(Session *session, Bytes *out);
 
-/* What fields programs add to TrackEvent: a serialized google.protobuf.FileDescriptorSet, for every trace. Copies. 0,
- * SERVICE_E_…, -ENOMEM. */
+/* What fields programs add to TrackEvent: a serialized google.protobuf.FileDescriptorSet, for every trace. Copies.
+ * Returns 0, SERVICE_E_… or -ENOMEM. */
 int service_add_descriptor(Service *service,
                            const char *file_name,
                            const void *data,

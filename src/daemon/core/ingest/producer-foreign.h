@@ -22,7 +22,8 @@ void producer_commit_data(Producer *producer,
                           bool is_complete,
                           uint32_t target_buffer);
 
-/* The producer has brought its memory, in which it writes already; the caller has mapped it and made sure that nobody
- * can shorten it. It stays mapped until producer_free(). Before the first source. 0; PRODUCER_E_INVALID: sizes or a
- * page size that the service would not have chosen; PRODUCER_E_LIMIT: of this user's memory. */
+/* The producer has brought its memory, in which it writes already; the caller has mapped it and made sure that
+ * nobody can shorten it. It stays mapped until producer_free(). Before the first source. Returns 0;
+ * PRODUCER_E_INVALID: sizes or a page size that the service would not have chosen; PRODUCER_E_LIMIT: of this user's
+ * memory. */
 int producer_adopt_memory(Producer *producer, void *memory, size_t n_bytes, uint32_t page_bytes);

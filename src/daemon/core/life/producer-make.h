@@ -22,7 +22,7 @@ int producer_new(Producer **ret,
 Producer *producer_free(Producer *producer);
 DEFINE_CLEANUP(Producer *, producer_free)
 
-/* The service's own producer, with one source. `peer` is its SelfTrace. 0, PRODUCER_E_LIMIT, -ENOMEM. */
+/* The service's own producer, with one source. `peer` is its SelfTrace. Returns 0, PRODUCER_E_LIMIT or -ENOMEM. */
 int producer_new_builtin(Producer **ret,
                          Service *service,
                          const char *source,

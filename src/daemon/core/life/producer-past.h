@@ -35,10 +35,10 @@ typedef struct ProducerPast {
         size_t n_instances;
 } ProducerPast;
 
-/* Appends it. 0, -E2BIG or -ENOMEM. */
+/* Appends it. Returns 0, -E2BIG or -ENOMEM. */
 int producer_put_past(const Producer *producer, Bytes *out);
 
-/* To be deinitialised in any case. 0, -EBADMSG or -ENOMEM. */
+/* To be deinitialised in any case. Returns 0, -EBADMSG or -ENOMEM. */
 int producer_past_read(ProducerPast *ret, const void *data, size_t n_bytes);
 void producer_past_deinit(ProducerPast *past);
 

@@ -139,7 +139,7 @@ static void self_drop_spares(SelfTrace *self) {
                 writer_free(writer);
 }
 
-/* 0 or -ENOMEM; then some may be there. */
+/* Returns 0 or -ENOMEM; then some may be there. */
 static int self_make_spares(SelfTrace *self, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 SelfWriter *writer = calloc(1, sizeof(*writer));

@@ -209,7 +209,7 @@ int session_put_past(const Session *session, Bytes *out) {
  * Read
  */
 
-/* NULL: no memory. */
+/* Returns NULL if memory has run out. */
 static char *field_text(const WireField *field) {
         return strndup((const char *)field->data, field->n_bytes);
 }

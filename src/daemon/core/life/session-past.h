@@ -29,14 +29,14 @@ typedef struct SessionPast {
 
 /* A number that changes whenever the bytes of session_put_past() do. */
 uint64_t session_past_revision(const Session *session);
-/* Appends it. 0, -E2BIG or -ENOMEM. */
+/* Appends it. Returns 0, -E2BIG or -ENOMEM. */
 int session_put_past(const Session *session, Bytes *out);
 
-/* Reads it into a session that has its config, but no past yet. No bytes mean that it was recording. 0, -EBADMSG, after
- * which the session has what was read so far, or -ENOMEM. */
+/* Reads it into a session that has its config, but no past yet. No bytes mean that it was recording. Returns 0,
+ * -EBADMSG, after which the session has what was read so far, or -ENOMEM. */
 int session_take_past(Session *session, SessionPast *ret, const void *data, size_t n_bytes);
 /* And what the output has, which may be ahead of that: session_said() as of the last bytes that came there. */
 void session_take_said(Session *session, uint64_t said);
-/* Called once the session has its buffers, and producers have their final numbers: writers with packets in there keep
- * their sequences. 0, -EBADMSG or -ENOMEM. */
+/* Called once the session has its buffers, and producers have their final numbers: writers with packets in there
+ * keep their sequences. Returns 0, -EBADMSG or -ENOMEM. */
 int session_take_sequences(Session *session, const SessionPast *past);

@@ -23,16 +23,16 @@ typedef struct Category {
         size_t n_message;
 } Category;
 
-/* Calls `found` for each, in order. 0, or the first value other than 0 that `found` returned. */
+/* Calls `found` for each, in order. Returns 0, or the first value other than 0 that `found` returned. */
 int categories_read(const void *descriptor,
                     size_t n_descriptor,
                     int (*found)(void *userdata, const Category *category),
                     void *userdata);
 
-/* For people, on one line. NULL in *ret: it says nothing. 0 or -ENOMEM. */
+/* For people, on one line. NULL in *ret: it says nothing. Returns 0 or -ENOMEM. */
 int category_description(char **ret, const Category *category);
-/* Calls `found` for each tag, as such a line, which is freed afterwards. 0, -ENOMEM, or the first negative value that
- * `found` returned. */
+/* Calls `found` for each tag, as such a line, which is freed afterwards. Returns 0, -ENOMEM, or the first negative
+ * value that `found` returned. */
 int category_tags(const Category *category,
                   int (*found)(void *userdata, const char *tag),
                   void *userdata);

@@ -100,7 +100,7 @@ uint64_t producer_n_dropped(Producer *producer);
 ProducerSource *source_free(ProducerSource *source);
 DEFINE_CLEANUP(ProducerSource *, source_free)
 
-/* 0, PRODUCER_E_LIMIT, PRODUCER_E_FIELD, PRODUCER_E_INVALID or -ENOMEM. */
+/* Returns 0, PRODUCER_E_LIMIT, PRODUCER_E_FIELD, PRODUCER_E_INVALID or -ENOMEM. */
 int source_new(ProducerSource **ret,
                const Producer *producer,
                const char *name,

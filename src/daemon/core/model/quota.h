@@ -57,10 +57,10 @@ void quota_init(Quota *quota, uint64_t ram_bytes);
 /* All charges have been given back. */
 void quota_deinit(Quota *quota);
 
-/* Charges `n` to the user. The charge must be empty. 0, QUOTA_E_EXCEEDED or -ENOMEM. */
+/* Charges `n` to the user. The charge must be empty. Returns 0, QUOTA_E_EXCEEDED or -ENOMEM. */
 int quota_charge(Quota *quota, Charge *charge, uid_t user, QuotaSlot slot, uint64_t n);
 
-/* Makes a charge larger, or smaller by no more than it is. 0 or QUOTA_E_EXCEEDED. */
+/* Makes a charge larger, or smaller by no more than it is. Returns 0 or QUOTA_E_EXCEEDED. */
 int charge_grow(Charge *charge, uint64_t n);
 void charge_shrink(Charge *charge, uint64_t n);
 

@@ -24,7 +24,7 @@ uint64_t recent_age_ns(const Service *service, uid_t uid, const char *name, uint
 /* Whether one of the user's can be forgotten. */
 bool recent_has_old(const Service *service, uid_t uid, uint64_t now);
 
-/* Forgets the old ones and remembers one more, charged to the user. 0, QUOTA_E_EXCEEDED or -ENOMEM. */
+/* Forgets the old ones and remembers one more, charged to the user. Returns 0, QUOTA_E_EXCEEDED or -ENOMEM. */
 int recent_new(Recent **ret,
                Service *service,
                uid_t uid,

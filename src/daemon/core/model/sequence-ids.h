@@ -34,7 +34,7 @@ enum {
         SEQUENCE_IDS_E_LIMIT, /* SESSION_SEQUENCES_MAX, or the user has no memory left */
 };
 
-/* 0, SEQUENCE_IDS_E_LIMIT or -ENOMEM. */
+/* Returns 0, SEQUENCE_IDS_E_LIMIT or -ENOMEM. */
 int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id, uint32_t *ret);
 /* Into an empty one, which may be charged for as much already: 0, -EDQUOT or -ENOMEM. */
 int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from);

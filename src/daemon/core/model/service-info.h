@@ -44,7 +44,7 @@ typedef struct Activatable {
 /* Whose limits count for that peer: ServiceOps.user_of. */
 uid_t service_user_of(const Service *service, const Identity *identity);
 
-/* Charges one more connection to that user, until the charge is given back. 0, QUOTA_E_EXCEEDED, -ENOMEM. */
+/* Charges one more connection to that user, until the charge is given back. Returns 0, QUOTA_E_EXCEEDED or -ENOMEM. */
 int service_charge_connection(Service *service, Charge *charge, uid_t user);
 bool service_has_connection_room(const Service *service, uid_t user, size_t n);
 /* The same for the bytes of waiting messages: none yet, as the charge grows and shrinks with them. */

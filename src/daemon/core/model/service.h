@@ -69,7 +69,7 @@ uint64_t service_note_now(Service *service, uint64_t now);
 void service_init_numbers(Service *service);
 uint64_t service_new_session_id(Service *service, uid_t uid);
 uint64_t service_new_producer_id(Service *service, uid_t uid);
-/* Reserves the id of a producer of an earlier process. 0 or -ENOMEM. */
+/* Reserves the id of a producer of an earlier process. Returns 0 or -ENOMEM. */
 int service_reserve_producer_id(Service *service, uint64_t id);
 
 uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what);

@@ -11,7 +11,7 @@
 
 #define SESSION_FILTER_WHY_BYTES (PATTERN_WHY_BYTES + 64)
 
-/* *ret is NULL when the config has none. 0, -ENOMEM, or -EINVAL with the reason. */
+/* *ret is NULL when the config has none. Returns 0, -ENOMEM, or -EINVAL with the reason. */
 int session_filter_new(TraceFilter **ret,
                        const Perfetto__Protos__TraceConfig *config,
                        char ret_why[static SESSION_FILTER_WHY_BYTES]);

@@ -18,6 +18,6 @@ enum {
         SESSION_NAMES_E_AMBIGUOUS, /* the viewer has none, and several other users do */
 };
 
-/* For a viewer who sees all sessions: the viewer's own, else the one of another user; running sessions of others come
- * before stopped ones. *ret is NULL if no session has the name. 0 or SESSION_NAMES_E_AMBIGUOUS. */
+/* For a viewer who sees all sessions: the viewer's own, else the one of another user; running sessions of others
+ * come before stopped ones. *ret is NULL if no session has the name. Returns 0 or SESSION_NAMES_E_AMBIGUOUS. */
 int session_find_any(Session **ret, Service *service, uid_t viewer, const char *name);

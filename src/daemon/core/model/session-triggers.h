@@ -51,7 +51,7 @@ typedef struct TriggerSnapshot {
         bool is_taken; /* the clone is being made */
 } TriggerSnapshot;
 
-/* Sets the triggers up from the checked config. 0 or a negative errno. */
+/* Sets the triggers up from the checked config. Returns 0 or a negative errno. */
 int session_triggers_init(Session *session, const Perfetto__Protos__TraceConfig *config);
 void session_triggers_deinit(Session *session);
 

@@ -22,5 +22,5 @@ uint64_t session_producers_dropped_for_good(const Session *session);
 void session_put_stats(Session *session, WireWriter *writer);
 
 void session_totals(const Session *session, SessionTotals *ret);
-/* As perfetto.protos.TraceStats, without its writers. 0 or -ENOMEM. */
+/* As perfetto.protos.TraceStats, without its writers. Returns 0 or -ENOMEM. */
 int session_append_stats(Session *session, Bytes *out);

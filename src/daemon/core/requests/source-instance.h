@@ -20,8 +20,8 @@ int instance_new(SourceInstance **ret,
                  SessionSource *source,
                  Producer *producer,
                  ProducerSource *offered);
-/* One that its program was told of by the process before, in that state. Only an error leaves nothing of it. 0 or
- * -ENOMEM. */
+/* One that its program was told of by the process before, in that state. Only an error leaves nothing of it. Returns
+ * 0 or -ENOMEM. */
 int instance_restore(Session *session,
                      SessionSource *source,
                      Producer *producer,
@@ -32,7 +32,8 @@ int instance_restore(Session *session,
 SourceInstance *instance_free(SourceInstance *instance);
 DEFINE_CLEANUP(SourceInstance *, instance_free)
 
-/* The config that its producer is to follow, a serialized DataSourceConfig, behind what is there. 0 or -ENOMEM. */
+/* The config that its producer is to follow, a serialized DataSourceConfig, behind what is there. Returns 0 or
+ * -ENOMEM. */
 int instance_encode_config(const SourceInstance *instance, Bytes *ret);
 
 void instance_start(SourceInstance *instance);

@@ -71,7 +71,7 @@ void producer_source_went(ProducerPort *port, const char *source);
 
 /* Refuse a call: there is no producer yet. PORT_E_REFUSED. */
 int producer_not_initialized(const ProducerPort *port);
-/* Reads the numbers of a call like producer_read_numbers(). 0, or PORT_E_REFUSED: the message is not valid. */
+/* Reads the numbers of a call like producer_read_numbers(). Returns 0, or PORT_E_REFUSED: the message is not valid. */
 int producer_read_call(const ProducerPort *port,
                        const void *data,
                        size_t n,

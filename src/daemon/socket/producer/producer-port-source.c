@@ -94,7 +94,7 @@ static int descriptor_read_fields(Descriptor *ret, const WireField *descriptor) 
         return r < 0 ? r : categories_read(ret->data, ret->n, add_category, ret);
 }
 
-/* 0, PORT_E_REFUSED or -ENOMEM. The descriptor may have no valid name. */
+/* Returns 0, PORT_E_REFUSED or -ENOMEM. The descriptor may have no valid name. */
 static int
 port_read_descriptor(const ProducerPort *port, Descriptor *ret, const void *data, size_t n) {
         WireField field, descriptor = {};

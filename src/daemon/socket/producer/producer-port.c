@@ -231,7 +231,7 @@ static int read_triggers(TriggerNames *ret, const void *data, size_t n) {
         return r;
 }
 
-/* 0, TRIGGER_E_LIMIT, -errno. */
+/* Returns 0, TRIGGER_E_LIMIT or -errno. */
 static int send_triggers(const ProducerPort *port, const TriggerNames *triggers) {
         const TriggerSender sender = {
                 .identity = *port_connection_identity(port->connection),
