@@ -55,7 +55,9 @@ static void put_triggers(WireWriter *writer, const RecordRequest *request) {
         wire_put_uint(writer, TRIGGER_CONFIG_TIMEOUT_MS, request->trigger_timeout_ms);
         wire_end(writer, config);
         if (request->config && request->config->pb->duration_ms)
-                wire_put_uint(writer, TRACE_CONFIG_DURATION_MS, 0); /* triggers have their own */
+                wire_put_uint(writer,
+                              TRACE_CONFIG_DURATION_MS,
+                              0); /* triggers have a limit of their own */
 }
 
 static void put_clear_period(WireWriter *writer, uint32_t period_ms) {
@@ -65,7 +67,7 @@ static void put_clear_period(WireWriter *writer, uint32_t period_ms) {
         wire_end(writer, incremental);
 }
 
-/* What the command line means for the config as such: whether it is written out while it records. */
+/* What the command line adds to the config itself: whether it is written out while it records. */
 static void put_overrides(WireWriter *writer, const RecordRequest *request, bool is_streamed) {
         const Config *config = request->config;
         size_t buffer;
@@ -96,7 +98,7 @@ static size_t overrides_bytes_max(const RecordRequest *request) {
         return n;
 }
 
-/* No message may be there twice: those that are set here are left out of the user's config. */
+/* No message may occur twice: those that are set here are left out of the user's config. */
 static bool is_replaced(const RecordRequest *request, uint32_t field) {
         return (field == TRACE_CONFIG_INCREMENTAL_STATE_CONFIG && request->clear_period_ms) ||
                (field == TRACE_CONFIG_TRIGGER_CONFIG && request->triggers);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Record own: what a preset records for somebody who may not record the system
+ * Record own: what a preset records for users who may not record the system
  */
 
 #include "client/record-request.h"

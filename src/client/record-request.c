@@ -55,7 +55,7 @@ static int read_file(char **ret, size_t *ret_n, const char *path) {
         return fd_read_file(ret, ret_n, AT_FDCWD, path, CONFIG_BYTES_MAX);
 }
 
-/* In the form of compilers' messages, so that editors find the place. */
+/* In the form of a compiler's messages, so that editors find the place. */
 static ExitStatus say_config_error(const char *name, const ConfigError *error) {
         g_autofree char *translated = reason_translate(error->message);
         g_autofree char *message = say_clean(translated, strlen(translated));
@@ -108,7 +108,7 @@ static ExitStatus add_config(RecordRequest *request, Config *config) {
         return r < 0 ? bus_client_say_errno(r) : STATUS_OK;
 }
 
-/* An installation that is broken, or a program that was built and not installed. */
+/* Either the installation is broken, or the program was built but not installed. */
 static void say_no_presets(void) {
         g_autofree char *hint = g_strdup_printf(
                 _("There are no presets in %s (DESKTRACE_PRESET_PATH)."), presets_path());
@@ -378,7 +378,7 @@ uint32_t record_request_buffer_kb(const RecordRequest *request) {
  * The resulting config
  */
 
-/* The n-th data source of the config with that name, or NULL. */
+/* The n-th data source of that name in the config, or NULL. */
 static const Perfetto__Protos__DataSourceConfig *
 find_source(const Config *config, const char *name, size_t n) {
         for (size_t i = 0; config && i < config->pb->n_data_sources; i++) {
@@ -524,7 +524,8 @@ static ExitStatus say_no_event(const char *text) {
         return STATUS_USAGE;
 }
 
-/* The fields of PerfEventConfig; NULL: it is no event. Names come from a person, and go into a text. */
+/* The fields of PerfEventConfig. Returns NULL if it is no event. Names come from a person, and become part of a
+ * text. */
 static char *event_fields(const char *name, guint64 number) {
         const size_t n =
                 strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/");
@@ -567,7 +568,7 @@ ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *even
                                 : add_config_text(request, "--stacks-at", thread_names_config);
 }
 
-/* A recording that does not end well at least has everything up to a second before. */
+/* A recording that does not end well still has everything up to a second before its end. */
 static const char heap_config[] =
         "buffers { name: \"heap\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
         "data_sources { config { name: \"" TRACING_HEAP_SOURCE

@@ -17,32 +17,32 @@
 #define BUFFER_KB_DEFAULT     (64u << 10) /* when only events are named */
 #define RECORD_STACKS_HZ      997u        /* not 1000, which would keep step with timers */
 #define RECORD_STACKS_HZ_MAX  10000u
-#define RECORD_SLEEP_US       50u /* shorter ones are left out */
+#define RECORD_SLEEP_US       50u /* shorter sleeps are left out */
 #define RECORD_FAULTS_PERIOD  64u /* 256 KiB, for a program that grows */
 #define RECORD_PRESET_DEFAULT "default"
 #define RECORD_PRESET_APPS    "apps" /* needs no privilege */
 
-/* What triggers do to the session. */
+/* What triggers do with the session. */
 typedef enum RecordTriggers {
         RECORD_TRIGGERS_NONE,
-        RECORD_TRIGGERS_START, /* nothing is recorded before the first */
+        RECORD_TRIGGERS_START, /* the first one starts the recording */
         RECORD_TRIGGERS_STOP,  /* the first one ends it; without one there is no recording */
         RECORD_TRIGGERS_CLONE, /* each makes a snapshot, and only those can be read */
 } RecordTriggers;
 
 typedef struct RecordRequest {
-        Config *config;                           /* of a file or a preset; NULL: only events */
+        Config *config; /* from a file or a preset; NULL: there are only events */
         GPtrArray *events, *sources, *categories; /* of char *, owned */
-        GPtrArray *stack_events;                  /* likewise, at which call stacks are recorded */
-        GPtrArray *presets;                       /* in the config; NULL-terminated, owned */
-        uint64_t duration_ms;                     /* 0: as the config says */
-        uint32_t buffer_kb;                       /* likewise */
-        const char *name;                         /* or NULL */
-        uint32_t clear_period_ms;                 /* of incremental state; 0: as the config says */
-        char **triggers;             /* that make snapshots, NULL-terminated; or NULL. Not owned */
+        GPtrArray *stack_events;  /* likewise: events at which call stacks are recorded */
+        GPtrArray *presets;       /* those that the config is made of; NULL-terminated, owned */
+        uint64_t duration_ms;     /* 0: as the config says */
+        uint32_t buffer_kb;       /* likewise */
+        const char *name;         /* or NULL */
+        uint32_t clear_period_ms; /* for incremental state; 0: as the config says */
+        char **triggers; /* triggers that make snapshots, NULL-terminated; or NULL. Not owned */
         uint32_t trigger_delay_ms;   /* from the trigger to the snapshot */
-        uint32_t trigger_timeout_ms; /* the end of a session with triggers */
-        uint32_t snapshot_before_ms; /* what snapshots of triggers leave out; 0: nothing */
+        uint32_t trigger_timeout_ms; /* when a session with triggers ends */
+        uint32_t snapshot_before_ms; /* triggers' snapshots leave this out; 0: nothing */
         bool is_ring; /* keep the newest in memory; nothing is written before the end */
         bool is_detached;
 } RecordRequest;
@@ -50,49 +50,50 @@ typedef struct RecordRequest {
 void record_request_init(RecordRequest *request);
 void record_request_deinit(RecordRequest *request);
 
-/* Each reports errors: STATUS_USAGE. */
+/* Each reports errors, and then returns STATUS_USAGE. */
 ExitStatus record_request_load_file(RecordRequest *request, const char *path);    /* "-": stdin */
 ExitStatus record_request_load_preset(RecordRequest *request, const char *names); /* "a,b": both */
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
-/* Call stacks beside the rest, `rate` times a second and processor; "": as often as makes sense. `is_own`: of the
- * user's own programs instead of the whole machine. */
+/* Records call stacks beside the rest, `rate` times a second and processor; "" means as often as makes sense. With
+ * `is_own`, they are of the user's own programs instead of the whole machine. */
 ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own);
-/* "sleep", "page-fault" or "group/name", each with ":N" behind it or not: call stacks where that happens. */
+/* Records call stacks where something happens: "sleep", "page-fault" or "group/name", each perhaps followed by ":N". */
 ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *event, bool is_own);
-/* Programs' heaps, too, with a sample for as many bytes. */
+/* Records programs' heaps, too, with one sample for this many bytes. */
 ExitStatus record_request_add_heap(RecordRequest *request, uint64_t interval);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 
-/* Of the first buffer. */
+/* The size of the first buffer. */
 uint32_t record_request_buffer_kb(const RecordRequest *request);
 
-/* Whether a config's data sources are misspelt; the service sees to it where it knows the probes'. */
+/* Whether a config's data sources are misspelt. Where the service knows the probes' sources, it checks this itself. */
 ExitStatus record_request_check_sources(const RecordRequest *request);
 
-/* The kernel events of a config of the user's own, which are not the command line's; not owned. */
+/* The kernel events of the user's own config, not those of the command line; not owned. */
 GPtrArray *record_request_config_events(const RecordRequest *request);
 
-/* As the config or the command line has it; *ret_name is the first one's name, or NULL. */
+/* As the config or the command line says. *ret_name is the name of the first one, or NULL. */
 RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name);
 
-/* Whether call stacks are wanted, of samples or of allocations, which are without the names of functions at first. */
+/* Whether call stacks of samples or of allocations are wanted. At first, these lack the names of functions. */
 bool record_request_wants_stacks(const RecordRequest *request);
 
-/* Whether events of programs are wanted, those of track-event.h. */
+/* Whether events of programs (track-event.h) are wanted. */
 bool record_request_wants_track_events(const RecordRequest *request);
 
-/* Their categories, in the form that a program about to be started gets them ($DESKTRACE_STARTUP); they may include
- * more than are wanted. Returns NULL if there are none. Free with g_free(). */
+/* The categories of these events, in the form that a program which is about to be started gets them
+ * ($DESKTRACE_STARTUP). They may include more than what is wanted. Returns NULL if there are none. Free with
+ * g_free(). */
 char *record_request_startup_categories(const RecordRequest *request);
 
-/* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */
+/* The data sources of desktrace-probes that are wanted, and all that it has; free with g_strfreev(). */
 char **record_request_probe_sources(const RecordRequest *request);
 char **record_request_known_probe_sources(void);
-/* Likewise those of desktrace-bridges that are wanted. */
+/* The same for desktrace-bridges. */
 char **record_request_bridge_sources(const RecordRequest *request);
 
-/* The StartSession() call; `output_fd` -1: nothing is streamed. Returns 0 or an errno. */
+/* Makes the StartSession() call. With an `output_fd` of -1, nothing is streamed. Returns 0 or an errno. */
 int record_request_to_message(const RecordRequest *request,
                               const BusClient *client,
                               int output_fd,

@@ -42,7 +42,7 @@ typedef enum RecordingState {
         RECORDING_STARTING, /* StartSession() or Attach() is under way, perhaps with a question for a
                                password */
         RECORDING_RUNNING,
-        RECORDING_STOPPING, /* Stop() is under way */
+        RECORDING_STOPPING, /* Stop() has been called */
         RECORDING_READING, /* the buffers are being read into our file, or snapshots into their own */
         RECORDING_LOOKING, /* the last look at the session's properties */
         RECORDING_FREEING,
@@ -63,10 +63,10 @@ typedef struct Recording {
         Outage outage;
         pid_t command;
         uint64_t started_usec;
-        bool is_warned; /* of what another Ctrl-C does */
+        bool is_warned; /* the user was told what another Ctrl-C does */
         Progress progress;
         SnapshotWriter snapshots;
-        sd_bus_message *own_start; /* when the options' was denied; or NULL */
+        sd_bus_message *own_start; /* used if that of the options is denied; or NULL */
         int probes_fd; /* connection to the probes, held until the recording begins; only root has one; -1: none */
 } Recording;
 
@@ -96,7 +96,7 @@ static void recording_deinit(Recording *recording) {
         fd_close(recording->probes_fd);
 }
 
-/* Ends the loop. The first failure is the one that counts. */
+/* Ends the loop. Only the first failure counts. */
 static int recording_done(Recording *recording, ExitStatus status) {
         if (recording->state == RECORDING_DONE)
                 return 0;
@@ -179,7 +179,7 @@ static void recording_say_notes(Recording *recording) {
 static int on_freed(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
-        /* It ends with our connection anyway; everything there is has been read. */
+        /* The session ends with our connection anyway, and everything in it has been read. */
         return recording_done(recording, STATUS_OK);
 }
 
@@ -261,7 +261,7 @@ static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_err
 
         if (!path || !streq(sd_bus_message_get_path(message), path))
                 return 0;
-        return recording_stop(recording); /* does nothing when it was us */
+        return recording_stop(recording); /* does nothing if we have stopped it */
 }
 
 static int recording_match(Recording *recording) {
@@ -372,7 +372,7 @@ static int recording_give_up(Recording *recording) {
         return recording_done(recording, STATUS_FAILED);
 }
 
-/* Only once: a second Ctrl-C is meant, no matter whether the recording was ending by itself at the first. */
+/* Warns only once: a second Ctrl-C is meant, even if the recording was already ending by itself at the first one. */
 static void recording_warn(Recording *recording) {
         recording->is_warned = true;
         progress_clear(&recording->progress);
@@ -391,12 +391,12 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
                 say_error(_("cancelled before anything was recorded"));
                 return recording_give_up(recording);
         }
-        /* We are about to exit, and must report its number first. */
+        /* We are about to exit, and have to report the session's number first. */
         if (recording->state == RECORDING_RUNNING && recording->options->is_detached)
                 return 0;
         if (!recording->is_warned) {
                 recording_warn(recording);
-                return recording_stop(recording); /* does nothing when it has ended by itself */
+                return recording_stop(recording); /* does nothing if it has ended by itself */
         }
         progress_clear(&recording->progress);
         if (!recording->options->is_quiet)
@@ -458,7 +458,7 @@ static int recording_start_command(Recording *recording) {
         return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
-/* Refused, or of a producer that could not be started: none of them will come. */
+/* They were refused, or their producer could not be started: none of them will come. */
 static bool source_is_in_vain(const SessionSource *source) {
         return g_str_has_prefix(source->state, "failed: ") ||
                (streq(source->state, "missing") && standalone_is_probe_source(source->source));
@@ -475,7 +475,7 @@ static bool recording_is_in_vain(const Recording *recording) {
         return true;
 }
 
-/* The command starts once something is sure to record it. */
+/* The command starts once it is certain that something records it. */
 static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         bool is_known = !sd_bus_message_is_method_error(reply, NULL) &&
@@ -494,7 +494,7 @@ static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *re
         return recording_start_command(recording);
 }
 
-/* It records: what was asked for along with it begins. */
+/* It records now, so what was requested together with it begins. */
 static int recording_is_running(Recording *recording) {
         const RecordingOptions *options = recording->options;
         int r;
@@ -520,7 +520,8 @@ static int recording_is_running(Recording *recording) {
         return 0;
 }
 
-/* The probes believe that root wants something while root is connected. false: there was no need, or no success. */
+/* The probes believe that root wants something only while root is connected. Returns false if there was no need, or
+ * no success. */
 static bool recording_speak_for_root(Recording *recording, const sd_bus_error *error) {
         static const struct sockaddr_un address = { AF_UNIX, TRACING_PROBES_SOCKET };
 
@@ -533,7 +534,7 @@ static bool recording_speak_for_root(Recording *recording, const sd_bus_error *e
                        0;
 }
 
-/* Once: with what needs no permission. Returns false if there is no such start. */
+/* Tries once more, with only what needs no permission. Returns false if there is no such start. */
 static bool recording_make_do(Recording *recording, const sd_bus_error *error) {
         const RecordingOptions *options = recording->options;
         const ExitStatus status = exit_status_of_bus_error(error->name);
@@ -571,7 +572,7 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_e
         return recording_is_running(recording);
 }
 
-/* It may have stopped before it was taken over: then no signal comes. */
+/* It may have stopped before we took it over, and then no signal comes. */
 static int on_attached_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         SessionInfo *info = &recording->result->info;
@@ -597,7 +598,7 @@ static int on_attached(sd_bus_message *reply, void *userdata, sd_bus_error *ret_
         return recording_ask(recording, on_attached_info);
 }
 
-/* All that the loop takes from signalfd has to be blocked, and SIGCHLD for the command. */
+/* Every signal that the loop takes from signalfd has to be blocked, and so does SIGCHLD for the command. */
 static int recording_watch_signals(Recording *recording) {
         static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
         sigset_t mask;

@@ -27,17 +27,16 @@ struct RecordingOptions {
         const ProcessVariable *command_variables; /* what it is told */
         bool owns_stdout;   /* JSON or a trace goes there: what the command writes goes to stderr */
         const char *socket; /* of a private service, or NULL */
-        int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
+        int ring_fd; /* where to write the buffers at the end; -1: the service streams by itself */
         bool is_quiet;
-        bool may_be_in_vain; /* sources that are all refused are what is wanted */
-        bool is_detached;    /* end when it runs, and leave it running */
-        const SnapshotWriterOptions
-                *snapshots;     /* triggers make files, and nothing else does; or NULL */
-        bool waits_for_trigger; /* before it records */
-        /* It records, and is followed; or NULL. */
+        bool may_be_in_vain;                    /* it may be that all wanted sources are refused */
+        bool is_detached;                       /* end once it is running, and leave it running */
+        const SnapshotWriterOptions *snapshots; /* only triggers make files; or NULL */
+        bool waits_for_trigger;                 /* before it records */
+        /* Called when it records and we follow it; or NULL. */
         void (*on_running)(const RecordingOptions *options, const RecordingResult *result);
         RecordRequest
-                *preset; /* what is started, if less of it is wanted where it is denied; or NULL */
+                *preset; /* being started, if less of it will do where it is denied; or NULL */
         int output_fd;   /* its output; -1: nothing is streamed */
         void *userdata;
 };
@@ -47,12 +46,12 @@ struct RecordingResult {
         SessionInfo info; /* at the end */
         GPtrArray *
                 silent; /* the sources that did not answer at the end, see silent-sources.h; or NULL */
-        unsigned n_notes_said; /* of the info's, on stderr */
+        unsigned n_notes_said; /* notes of the session that were printed to stderr */
         unsigned n_snapshots;
-        ExitStatus snapshot_status; /* the first failure with one */
-        int command_status;         /* -1: no command, or not by itself */
+        ExitStatus snapshot_status; /* the first failure of a snapshot */
+        int command_status;         /* -1: there is no command, or it did not end by itself */
         bool is_started;
-        bool is_in_vain;   /* nothing of it can record, so it ended at once */
+        bool is_in_vain;   /* none of its sources can record, so it ended at once */
         bool is_discarded; /* the user gave up */
 };
 

@@ -16,7 +16,7 @@ static char *command;
 bool is_smart_terminal(FILE *stream) {
         const char *term = getenv("TERM");
 
-        /* These two may have been replaced, and have no descriptor then. */
+        /* These two may have been replaced, and then have no descriptor. */
         return term && !streq(term, "dumb") &&
                isatty(stream == stdout ? STDOUT_FILENO : STDERR_FILENO);
 }
@@ -98,7 +98,7 @@ void say_hint_denied(void) {
                 EXAMPLE_RULES_PATH);
 }
 
-/* Drives the terminal, or turns the text behind it around. */
+/* A character that drives the terminal, or turns the text behind it around. */
 static bool is_unsafe(gunichar c) {
         return g_unichar_iscntrl(c) || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
                (c >= 0x2066 && c <= 0x2069);

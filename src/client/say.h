@@ -19,13 +19,13 @@ void say_error(const char *format, ...) _printf_(1, 2);
  * a failure. */
 ExitStatus say_flush(ExitStatus status);
 
-/* Prints what to do about it; nothing if NULL. "{bus}" becomes the option below. */
+/* Prints what to do about it, or nothing if that is NULL. "{bus}" becomes the option below. */
 void say_hint(const char *hint);
 
 /* " --user" or "", not copied: what the commands in hints need to ask the same service. */
 void say_set_bus_option(const char *option);
 
-/* The command line, copied, which a hint repeats. NULL: being root would not help. */
+/* The command line that a hint repeats, which is copied. NULL if being root would not help. */
 void say_set_command(char *const argv[]);
 
 /* Prints how to get what was denied: the command as root, and the rule that would allow it. */
@@ -45,9 +45,9 @@ typedef enum Style {
 /* Whether a stream is a terminal that can redraw a line. */
 bool is_smart_terminal(FILE *stream);
 
-/* The escape sequence; "" when the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
+/* The escape sequence, or "" if the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
 const char *style(FILE *stream, Style style);
 
-/* Foreign text made safe to print: valid UTF-8, and without the characters that drive a
- * terminal or reverse the text behind them. Malloc'ed. */
+/* Makes foreign text safe to print: valid UTF-8, and without characters that drive a terminal or reverse the text
+ * behind them. Malloc'ed. */
 char *say_clean(const void *text, size_t n_text);

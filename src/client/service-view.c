@@ -79,7 +79,7 @@ static int read_sources(sd_bus_message *message, GArray *sources) {
                 ViewSource source = { 0 };
 
                 r = read_source(message, &source);
-                g_array_append_val(sources, source); /* half of one is freed like a whole one */
+                g_array_append_val(sources, source); /* half a source is freed like a whole one */
                 if (r < 0)
                         return r;
         }
@@ -104,7 +104,7 @@ ExitStatus view_activate_producers(const BusClient *client) {
                 client, &reply, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ActivateProducers", NULL);
 }
 
-/* A service that does not know the call has an older version, and is listed as it is. */
+/* A service that does not know the call is older, and is listed as it is. */
 void view_await_producers(const BusClient *client) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
 

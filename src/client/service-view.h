@@ -48,5 +48,5 @@ ExitStatus view_list_sources(GArray **ret, const BusClient *client);
 ExitStatus view_list_producers(GArray **ret, const BusClient *client);
 ExitStatus view_list_sessions(GArray **ret, const BusClient *client); /* of SessionInfo */
 
-/* A user's name, or the number. Malloc'ed. */
+/* A user's name, or else the number. Malloc'ed. */
 char *view_user_name(uint32_t uid);

@@ -20,13 +20,13 @@ typedef struct SessionCalls {
         const BusClient *client;
 } SessionCalls;
 
-/* `ret_silent`: see silent-sources.h; NULL: they are not wanted. */
+/* `ret_silent`: see silent-sources.h. NULL: the caller does not want them. */
 ExitStatus session_call_stop(const SessionCalls *calls, const char *path, GPtrArray **ret_silent);
 ExitStatus
 session_call_read_into(const SessionCalls *calls, const char *path, int fd, uint64_t *ret_n_bytes);
 ExitStatus session_call_free(const SessionCalls *calls, const char *path);
 
-/* `before_ms` 0: all there is. */
+/* A `before_ms` of 0 means everything. */
 ExitStatus session_call_clone(const SessionCalls *calls,
                               const char *path,
                               uint32_t before_ms,

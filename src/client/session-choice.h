@@ -9,6 +9,6 @@
 
 #define FLIGHT_RECORDER_NAME "flight-recorder"
 
-/* Finds the named session; without a name (NULL) our own flight recorder: the session of that name, or else our only
- * running session. If that is ambiguous, reports what there is to choose from. */
+/* Finds the session with this name. Without a name (NULL), it is our own flight recorder: the session of that name,
+ * or else our only running session. If that is ambiguous, reports the choices. */
 ExitStatus session_choose(const BusClient *client, const char *name, char **ret_path);

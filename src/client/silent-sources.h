@@ -19,13 +19,13 @@ typedef struct SilentSource {
         uint32_t uid, pid;
 } SilentSource;
 
-/* From a reply of Flush() or Stop(); free with g_ptr_array_unref(). Returns 0 or an errno. */
+/* Reads a reply of Flush() or Stop(). Free with g_ptr_array_unref(). Returns 0 or an errno. */
 int silent_sources_read(GPtrArray **ret, sd_bus_message *reply);
 
 /* NULL has none. */
 bool silent_sources_have(const GPtrArray *silent, const char *source, uint32_t pid);
 
-/* A line for each, on stderr. */
+/* Prints a line for each to stderr. */
 void silent_sources_print(const GPtrArray *silent);
 
 /* The array "silent". */

@@ -12,8 +12,8 @@
 #include "client/trace-report.h"
 #include "shared/names.h"
 
-#define NUMBERS_MAX      1000000                 /* of files of one name */
-#define DUE_TIMEOUT_USEC (UINT64_C(7) * 1000000) /* the service's flush, and some */
+#define NUMBERS_MAX      1000000                 /* how many files of one name may exist */
+#define DUE_TIMEOUT_USEC (UINT64_C(7) * 1000000) /* as long as the service's flush, and some more */
 
 typedef struct Snapshot {
         char *session_path, *path, *trigger;
@@ -116,7 +116,7 @@ static int snapshot_writer_call(SnapshotWriter *writer,
         return r;
 }
 
-/* The service's memory is needed for the next one before we look at this one. */
+/* The service needs the memory for the next one before we look at this one. */
 static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         SnapshotWriter *writer = userdata;
         int r;
@@ -135,7 +135,7 @@ static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_erro
         return 0;
 }
 
-/* Numbers that are taken are passed over. */
+/* Numbers that are taken are skipped. */
 static ExitStatus snapshot_writer_open(SnapshotWriter *writer) {
         int r = -EEXIST;
 
@@ -176,7 +176,7 @@ static void snapshot_writer_next(SnapshotWriter *writer) {
                         break;
                 if (streq(snapshot->session_path, writer->session_path))
                         snapshot_writer_begin(writer, snapshot);
-                else /* a snapshot of another session that this user may see */
+                else /* this is a snapshot of another session that the user may see */
                         snapshot_free(snapshot);
         }
         if (!writer->current && writer->on_idle && writer->n_due == 0) {

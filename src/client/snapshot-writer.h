@@ -19,9 +19,9 @@
 typedef struct SnapshotWriterOptions {
         const Invocation *invocation;
         const BusClient *client;
-        Progress *progress; /* to clear before a line is printed */
+        Progress *progress; /* cleared before a line is printed */
         const char *output; /* FILE or FILE.pftrace */
-        uint64_t before_ns; /* how far back they are to reach; 0: not set */
+        uint64_t before_ns; /* how far back the snapshots are to reach; 0: not set */
 } SnapshotWriterOptions;
 
 typedef struct SnapshotWriter {
@@ -32,11 +32,11 @@ typedef struct SnapshotWriter {
         GQueue pending; /* of Snapshot */
         struct Snapshot *current;
         OutputFile output;
-        unsigned number;            /* of the next file, at least */
-        unsigned n_due;             /* triggers that hit and whose snapshot has not come yet */
+        unsigned number;            /* the next file has at least this number */
+        unsigned n_due;             /* triggers that hit, and whose snapshot has not come yet */
         unsigned n_written;         /* files */
         ExitStatus status;          /* the first trouble */
-        sd_event_source *due_timer; /* while we wait for those at the end */
+        sd_event_source *due_timer; /* set while we wait for those at the end */
         void (*on_idle)(void *userdata);
         void *userdata;
 } SnapshotWriter;
@@ -49,8 +49,8 @@ void snapshot_writer_deinit(SnapshotWriter *writer);
 
 void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
 
-/* No more triggers are coming: on_idle() is called when the snapshots of those that came are written, perhaps at
- * once; those that are overdue are not waited for. Returns 0 or an errno. */
+/* No more triggers are coming. on_idle() is called when the snapshots of the last ones are written, perhaps at once;
+ * overdue snapshots are not waited for. Returns 0 or an errno. */
 int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
 
 /* Whether files can be created there at all, checked before anything is started for them. Reports errors. */

@@ -19,14 +19,14 @@
 
 #define LIST_TIMEOUT_MS     60000
 #define PROBES_TIMEOUT_USEC (10 * G_USEC_PER_SEC)
-#define PROBES_PAUSE_USEC   G_USEC_PER_SEC /* after one source: no other comes */
+#define PROBES_PAUSE_USEC   G_USEC_PER_SEC /* after one source, if no other follows */
 #define PROBES_POLL_USEC    (20 * 1000)
 #define END_GRACE_MS        3000
 #define WAKE_TIMEOUT_USEC   (5 * G_USEC_PER_SEC)
 #define SOCKET_NAME         "native.sock"
 #define NOTIFY_NAME         "notify.sock"
 
-/* What is not named after the kernel, which all of their other sources begin with. */
+/* The sources that are not named after the kernel, with which the names of all their others begin. */
 static const char *const other_probe_sources[] = {
         "org.freedesktop.systemd",
         "org.freedesktop.login1",
@@ -52,7 +52,7 @@ bool standalone_is_probe_source(const char *name) {
         return g_str_has_prefix(name, PROBE_PREFIX);
 }
 
-/* Where a program is: as the environment says, beside us in a build tree, or installed. */
+/* Where a program is: where the environment says, beside us in a build tree, or installed. */
 static char *program_path(const char *variable, const char *in_build, const char *installed) {
         const char *path = g_getenv(variable);
         g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
@@ -396,7 +396,7 @@ ExitStatus standalone_list_static_probes(const char *path) {
         return process_wait(&pid, LIST_TIMEOUT_MS) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* What killed probes leave in the kernel. A systemd unit has ExecStopPost= for it. */
+/* Removes what killed probes leave in the kernel. A systemd unit has ExecStopPost= for that. */
 static void clean_up_after_probes(void) {
         g_autofree char *path = probes_path();
         const char *const argv[] = { path, "--cleanup", NULL };

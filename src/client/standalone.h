@@ -17,7 +17,7 @@
 #include "client/service-keeper.h"
 #include "client/waiting.h"
 
-#define PROBE_PREFIX "linux." /* of most data sources that desktrace-probes offers */
+#define PROBE_PREFIX "linux." /* how the names of most data sources of desktrace-probes begin */
 
 /* Whether desktrace-probes offers a data source of that name; whether desktrace-bridges does and the probes do not. */
 bool standalone_is_probe_source(const char *name);
@@ -53,14 +53,15 @@ ExitStatus standalone_start_bridges(Standalone *standalone,
                                     char *const *sources,
                                     const CommandEnds *ends);
 
-/* Has the session bus start the session's bridges, for a service that cannot. Without a session bus nothing happens. */
+/* Has the session bus start the session's bridges, for a service that cannot do so. Does nothing without a session
+ * bus. */
 void standalone_wake_bridges(void);
 
 /* Makes the probes list the static probes of a program's file on stdout, or report errors. */
 ExitStatus standalone_list_static_probes(const char *path);
 
-/* Where the library is that counts programs' allocations. Free with g_free(). */
+/* The path of the library that counts programs' allocations. Free with g_free(). */
 char *standalone_heap_library(void);
 
-/* Ends all, and removes the directory. */
+/* Ends all of them, and removes the directory. */
 void standalone_deinit(Standalone *standalone);

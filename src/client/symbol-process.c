@@ -20,7 +20,7 @@
 
 #define TRACE_PACKET 1
 
-/* What both processes have. */
+/* What both processes share. */
 typedef struct Shared {
         SymbolResult result;
         int error;
@@ -31,7 +31,7 @@ typedef struct Shared {
  * The child
  */
 
-/* On top of what is mapped already, which with a sanitizer is a lot. */
+/* This comes on top of what is already mapped, which is a lot with a sanitizer. */
 static rlim_t memory_limit(void) {
         unsigned long n_pages = 0;
         FILE *file = fopen("/proc/self/statm", "re");

@@ -25,7 +25,7 @@ typedef struct SymbolWishes {
 
 typedef struct SymbolResult {
         SymbolCounts counts;
-        bool is_damaged; /* the trace: nothing may be written behind it */
+        bool is_damaged; /* the trace is damaged: nothing may be written behind it */
         bool ended_early;
 } SymbolResult;
 
@@ -33,5 +33,5 @@ typedef struct SymbolResult {
  * same. Returns 0 or an errno. */
 int symbol_process_run(SymbolResult *ret, int trace_fd, int output_fd, const SymbolWishes *wishes);
 
-/* What came of it, on stderr. */
+/* Prints the result to stderr. */
 void symbol_result_say(const SymbolResult *result);

@@ -12,8 +12,8 @@
 #include "client/table.h"
 #include "client/wrap.h"
 
-#define TABLE_LAST_WIDTH_MIN 24u /* of the last column; narrower, and it goes below */
-#define TABLE_WIDTH_MIN      8u  /* of another column of text that is cut */
+#define TABLE_LAST_WIDTH_MIN 24u /* of the last column; if it is narrower, it goes below */
+#define TABLE_WIDTH_MIN      8u  /* of any other column of text that is cut */
 #define TABLE_GAP            2
 #define TABLE_INDENTATION    4u
 #define NOTHING              "-"
@@ -62,7 +62,7 @@ static size_t table_width(const Table *table, size_t column, const char *title) 
         return width;
 }
 
-/* 0: what is no terminal has lines of any length. */
+/* 0: without a terminal, lines may have any length. */
 static size_t terminal_width(void) {
         struct winsize size;
 
@@ -71,10 +71,11 @@ static size_t terminal_width(void) {
 }
 
 /*
- * How wide the columns are
+ * The widths of the columns
  */
 
-/* Columns of text that are wider than this give what others lack, the widest first; numbers give nothing. */
+/* Columns of text that are wider than this give up what others lack, the widest one first. Columns of numbers give
+ * up nothing. */
 static size_t *find_widest(const Table *table, size_t *widths, size_t n_columns, size_t more_than) {
         size_t *widest = NULL;
 
@@ -93,7 +94,7 @@ static size_t sum_of_widths(const size_t *widths, size_t n) {
         return sum;
 }
 
-/* So that the first `n_columns` take no more than `available`, if they can. */
+/* Makes the first `n_columns` take no more than `available`, if possible. */
 static void
 narrow(const Table *table, size_t *widths, size_t n_columns, size_t width_min, size_t available) {
         size_t *widest;
@@ -103,8 +104,8 @@ narrow(const Table *table, size_t *widths, size_t n_columns, size_t width_min, s
                 (*widest)--;
 }
 
-/* On a terminal a row is no wider than that. Returns whether the last column goes below the others, as there is too
- * little left for it. */
+/* On a terminal, a row is no wider than the terminal. Returns whether the last column goes below the others, because
+ * there is too little room for it. */
 static bool fit(const Table *table, size_t *widths) {
         const size_t terminal = terminal_width(), n_first = table->n_columns - 1;
         const size_t last = MIN(widths[n_first], TABLE_LAST_WIDTH_MIN);
@@ -145,7 +146,7 @@ static const char *line_of(const GPtrArray *lines, guint i) {
         return i < lines->len ? g_ptr_array_index(lines, i) : "";
 }
 
-/* One line of a row: of each cell what is on it. The last cell is not filled up. */
+/* Prints one line of a row, with the part of each cell that belongs on it. The last cell is not filled up. */
 static void print_line(const Table *table,
                        const size_t *widths,
                        GPtrArray *const *cells,
@@ -166,7 +167,7 @@ static void print_line(const Table *table,
         puts(number == 0 ? line->str : g_strchomp(line->str));
 }
 
-/* What is below the others. Nothing is left out but what says nothing. */
+/* Prints the column that goes below the others, unless it says nothing. */
 static void print_below(const GPtrArray *lines) {
         for (guint i = 0; i < lines->len; i++)
                 printf("%*s%s\n", (int)TABLE_INDENTATION, "", line_of(lines, i));

@@ -22,7 +22,8 @@ static void put_zigzag(ThriftWriter *writer, int64_t value) {
         thrift_varint(writer->bytes, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
-/* Numbers of fields are told as the distance from the one before, which is below 16 in all that we write. */
+/* The numbers of fields are written as the distance from the previous one, which is below 16 in everything that we
+ * write. */
 static void put_field(ThriftWriter *writer, int field, ThriftType type) {
         int *last = &writer->last[writer->depth];
 

@@ -11,7 +11,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#define THRIFT_DEPTH_MAX 8 /* of structures in each other */
+#define THRIFT_DEPTH_MAX 8 /* structures inside of each other */
 
 /* The protocol's numbers for types. */
 typedef enum ThriftType {
@@ -24,11 +24,11 @@ typedef enum ThriftType {
 
 typedef struct ThriftWriter {
         GByteArray *bytes;
-        int last[THRIFT_DEPTH_MAX]; /* number of the last field, by depth */
+        int last[THRIFT_DEPTH_MAX]; /* the number of the last field, by depth */
         unsigned depth;
 } ThriftWriter;
 
-/* An outermost structure; `bytes` stays the caller's. */
+/* Begins an outermost structure. `bytes` stays the caller's. */
 void thrift_begin(ThriftWriter *writer, GByteArray *bytes);
 /* Ends the innermost structure. */
 void thrift_end(ThriftWriter *writer);
@@ -38,12 +38,12 @@ void thrift_put_i64(ThriftWriter *writer, int field, int64_t value);
 void thrift_put_bytes(ThriftWriter *writer, int field, const void *data, size_t n);
 void thrift_put_text(ThriftWriter *writer, int field, const char *text);
 void thrift_begin_struct(ThriftWriter *writer, int field);
-/* Followed by n elements. */
+/* Begins a list; n elements follow. */
 void thrift_put_list(ThriftWriter *writer, int field, ThriftType type, size_t n);
 
 void thrift_element_number(ThriftWriter *writer, int64_t value);
 void thrift_element_text(ThriftWriter *writer, const char *text);
 void thrift_element_struct(ThriftWriter *writer);
 
-/* A number in groups of seven bits, the lowest first. */
+/* Writes a number in groups of seven bits, the lowest group first. */
 void thrift_varint(GByteArray *bytes, uint64_t value);

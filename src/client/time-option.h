@@ -15,5 +15,5 @@
  * `buffer`, which is returned. */
 char *time_option_format(char buffer[static TIME_OPTION_BYTES], uint64_t ms);
 
-/* Whole milliseconds. Reports errors. */
+/* Parses whole milliseconds. Reports errors. */
 ExitStatus time_option_parse(uint32_t *ret_ms, const char *text, uint32_t min_ms, uint32_t max_ms);

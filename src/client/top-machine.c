@@ -22,7 +22,7 @@
 
 typedef struct Thread {
         uint64_t ran_ns, waited_ns;
-        unsigned look; /* the last one that saw it */
+        unsigned look; /* the last look that saw it */
 } Thread;
 
 typedef struct Row {
@@ -31,10 +31,10 @@ typedef struct Row {
         unsigned n_threads;
 } Row;
 
-/* What is added up since the machine was started. */
+/* The sums since the machine was started. */
 typedef struct Totals {
         uint64_t busy_ns;
-        uint64_t stalled_ns[3]; /* as LOAD_FACT_STALLED_CPU and the following */
+        uint64_t stalled_ns[3]; /* in the order of LOAD_FACT_STALLED_CPU and those after it */
         bool has_stalled[3];
 } Totals;
 
@@ -47,14 +47,14 @@ struct TopMachine {
         Totals totals;
 };
 
-/* What one look is about. */
+/* The state of one look. */
 typedef struct Look {
         TopMachine *machine;
         AnswerGroup group;
         uint64_t span_ns;
         GHashTable *rows; /* who → Row, owned */
-        int pid;          /* whose threads are looked at */
-        char *who;        /* it is, as soon as that is needed */
+        int pid;          /* the process whose threads we are looking at */
+        char *who;        /* its owner, once somebody needs it */
         uint64_t ran_ns;  /* of all rows */
 } Look;
 
@@ -93,7 +93,7 @@ static char *read_text(int directory, const char *path, size_t n_bytes_max) {
  * The machine as a whole
  */
 
-/* "cpu  user nice system idle iowait irq softirq steal …", in ticks: all but the waiting and what others had. */
+/* "cpu  user nice system idle iowait irq softirq steal …", in ticks: everything but waiting, and what others had. */
 static bool parse_busy(const char *text, uint64_t tick_ns, uint64_t *ret_ns) {
         uint64_t user, nice, system, idle, iowait, irq, softirq;
 
@@ -112,7 +112,7 @@ static bool parse_busy(const char *text, uint64_t tick_ns, uint64_t *ret_ns) {
         return true;
 }
 
-/* The lines "cpu0 …" of those that are online. */
+/* The lines "cpu0 …" of the CPUs that are online. */
 static unsigned count_cpus(const char *text) {
         unsigned n = 0;
 
@@ -181,7 +181,8 @@ static bool read_thread(const TopMachine *machine, int tasks, const char *tid, T
         return parse_stat(stat, machine->tick_ns, ret);
 }
 
-/* What was added since the look before. A thread with less than before is another one with the same number. */
+/* What has been added since the previous look. If a thread has less than before, it is another thread with the same
+ * number. */
 static Thread thread_update(Look *look, int tid, Thread now) {
         TopMachine *machine = look->machine;
         Thread *before = g_hash_table_lookup(machine->threads, GINT_TO_POINTER(tid));
@@ -213,7 +214,8 @@ static char *read_name(int directory, const char *path) {
         return text ? g_strndup(text, strcspn(text, "\n")) : NULL;
 }
 
-/* As answer_who_unit() has it of a recording: an app, else a unit of the user's manager, else one of the machine's. */
+/* The same as answer_who_unit() finds in a recording: an app, or else a unit of the user's manager, or else one of
+ * the machine's. */
 static char *read_unit(const Look *look) {
         char path[64];
         _cleanup_(freep) char *text = NULL;
@@ -278,7 +280,7 @@ static void look_at_thread(Look *look, int tasks, const char *tid) {
         }
 }
 
-/* Each entry of a directory that is a number. */
+/* Visits each entry of a directory that is a number. */
 static int
 for_each_number(Look *look, int at, const char *path, void (*visit)(Look *, int, const char *)) {
         int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -299,7 +301,7 @@ for_each_number(Look *look, int at, const char *path, void (*visit)(Look *, int,
         return 0;
 }
 
-/* Processes come and go meanwhile; one that has gone has no threads. */
+/* Processes come and go meanwhile. One that has gone has no threads. */
 static void look_at_process(Look *look, int processes, const char *pid) {
         char path[32];
 

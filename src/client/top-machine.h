@@ -14,7 +14,7 @@
 
 #include "answers/answer-load.h"
 
-#define TOP_THREADS_MAX (1u << 16) /* what is beyond is in no row */
+#define TOP_THREADS_MAX (1u << 16) /* further threads are in no row */
 
 typedef struct TopMachine TopMachine;
 
@@ -23,6 +23,6 @@ TopMachine *top_machine_new(int root);
 TopMachine *top_machine_free(TopMachine *machine);
 DEFINE_CLEANUP(TopMachine *, top_machine_free)
 
-/* An answer_load about the time since the call before; the first one's is about nothing. `now_ns` is of the caller's
+/* An answer_load about the time since the previous call. The first one covers nothing. `now_ns` is by the caller's
  * clock. Returns 0 or a negative errno. */
 int top_machine_look(TopMachine *machine, uint64_t now_ns, AnswerGroup group, Answer **ret);

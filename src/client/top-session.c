@@ -42,7 +42,7 @@ struct TopSession {
         uint64_t retry_usec; /* not before */
         TraceSummary *summary;
         SessionInfo info;
-        uint64_t n_lost; /* that have been told */
+        uint64_t n_lost; /* losses that were reported */
 };
 
 static void session_start(TopSession *session);
@@ -89,7 +89,7 @@ const char *top_session_trouble(const TopSession *session) {
         return session->trouble;
 }
 
-/* Ends it for now; takes ownership of the sentence. */
+/* Ends the session for now. Takes ownership of the sentence. */
 static void session_give_up(TopSession *session, char *trouble) {
         uint64_t now = 0;
         bool is_refreshing = session->state > TOP_IDLE;
@@ -107,7 +107,7 @@ static void session_fail(TopSession *session, int r) {
         session_give_up(session, g_strdup(g_strerror(-r)));
 }
 
-/* The next process of the service has the session, too: it is asked with the next refresh. */
+/* The next process of the service has the session, too, and is asked with the next refresh. */
 static void session_lose_service(TopSession *session) {
         g_free(session->trouble);
         session->trouble = g_strdup(_("the service was away"));
@@ -115,7 +115,7 @@ static void session_lose_service(TopSession *session) {
         session->refreshed(session->userdata);
 }
 
-/* Whether a reply is an error, which ends the session if it has not gone with its service. */
+/* Whether a reply is an error. That ends the session, unless it has gone with its service. */
 static bool reply_failed(TopSession *session, sd_bus_message *reply) {
         if (!sd_bus_message_is_method_error(reply, NULL))
                 return false;
@@ -231,7 +231,7 @@ static void session_read(TopSession *session) {
 static int on_flushed(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         TopSession *session = userdata;
 
-        if (!reply_failed(session, reply)) /* who was silent comes with the next one */
+        if (!reply_failed(session, reply)) /* the data of silent programs comes with the next one */
                 session_read(session);
         return 0;
 }
@@ -245,7 +245,7 @@ static void session_flush(TopSession *session) {
         session_call(session, TOP_FLUSHING, message, r, on_flushed);
 }
 
-/* A summary has bounds. Once there is something that it had no room for, both begin again. */
+/* A summary has bounds. When it has no room for something, both begin again. */
 static void session_renew(TopSession *session) {
         session_close(session);
         session_start(session);
@@ -324,7 +324,7 @@ static void session_start(TopSession *session) {
 }
 
 /*
- * What came of it
+ * Results
  */
 
 static gint compare_slices(gconstpointer a, gconstpointer b) {
@@ -339,7 +339,7 @@ static int64_t to_signed(uint64_t ns) {
         return (int64_t)MIN(ns, (uint64_t)INT64_MAX);
 }
 
-/* What is taken is no longer in the sums. */
+/* What has been taken is no longer in the sums. */
 static void take_slice(Answer *answer, TraceSlice *slice) {
         AnswerValue *cells = slice->n_slices ? answer_add_row(answer) : NULL;
 

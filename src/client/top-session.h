@@ -21,7 +21,7 @@
 
 typedef struct TopSession TopSession;
 
-/* After each top_session_refresh(), also if there was nothing to refresh; perhaps from within it. */
+/* Called after each top_session_refresh(), even if there was nothing to refresh; perhaps from inside of it. */
 typedef void (*TopSessionRefreshed)(void *userdata);
 
 /* The event loop has to outlive it. Never NULL. */
@@ -30,13 +30,14 @@ top_session_new(sd_event *event, BusChoice bus, TopSessionRefreshed refreshed, v
 TopSession *top_session_free(TopSession *session);
 DEFINE_CLEANUP(TopSession *, top_session_free)
 
-/* Has programs hand over what they have, and reads it. Nothing while the one before is under way. */
+/* Has programs hand over what they have, and reads it. Does nothing while the previous refresh is still running. */
 void top_session_refresh(TopSession *session);
 
-/* The slices that ended since the call before, as an answer_ended; NULL: there is no session. Returns 0, or -ENOMEM. */
+/* The slices that ended since the previous call, as an answer_ended. NULL: there is no session. Returns 0 or
+ * -ENOMEM. */
 int top_session_take(TopSession *session, Answer **ret);
 
-/* Chunks and packets that were lost since the call before. */
+/* Chunks and packets that were lost since the previous call. */
 uint64_t top_session_take_losses(TopSession *session);
 
 /* Why there is no session, translated; NULL: there is one. */

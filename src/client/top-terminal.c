@@ -11,7 +11,7 @@
 #define HIDE_CURSOR "\033[?25l"
 #define SHOW_CURSOR "\033[?25h"
 
-/* A job in the background must not change the terminal: it would be stopped. */
+/* A job in the background must not change the terminal, or it would be stopped. */
 static bool takes_keys(struct termios *ret_before) {
         return isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
                tcgetattr(STDIN_FILENO, ret_before) == 0;

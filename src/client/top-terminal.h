@@ -12,10 +12,10 @@
 
 typedef struct TopTerminal {
         bool is_on;    /* the screen is drawn on */
-        bool has_keys; /* somebody may press them */
+        bool has_keys; /* somebody may press keys */
         struct termios before;
 } TopTerminal;
 
-/* Nothing, where stdout is no terminal that can be drawn on. */
+/* Does nothing if stdout is no terminal that can be drawn on. */
 void top_terminal_begin(TopTerminal *terminal);
 void top_terminal_end(TopTerminal *terminal);

@@ -20,7 +20,7 @@
 #define GAP         2
 #define WIDTH_MIN   8u /* of a column of figures, so that they do not jump */
 
-/* What is no terminal, or does not say how large it is. */
+/* Used without a terminal, or if it does not say how large it is. */
 #define COLUMNS_DEFAULT 80u
 #define LINES_DEFAULT   24u
 
@@ -42,7 +42,7 @@ static const Column ended_columns[] = {
         { N_("SLICE"), false },
 };
 
-/* Lines of text, and how much of them there may be. */
+/* Lines of text, and how many of them there may be. */
 typedef struct Page {
         GPtrArray *lines; /* of char *, owned; without styles */
         GArray *styles;   /* of Style, by line */
@@ -98,7 +98,7 @@ static void page_deinit(Page *page) {
         g_array_unref(page->styles);
 }
 
-/* Takes ownership; what does not fit is cut off. */
+/* Takes ownership. What does not fit is cut off. */
 static void page_add(Page *page, Style style, char *line) {
         char *text = charset_reduce(line);
         size_t n = strlen(text);
@@ -161,7 +161,7 @@ static char *ns_text(int64_t ns) {
         return answer_value_text(&cell, ANSWER_NS);
 }
 
-/* Of one CPU, as other programs of this kind have it: two that are busy are 200 %. */
+/* In parts of one CPU, as other programs of this kind show it: two busy CPUs are 200 %. */
 static char *cpu_text(const TopView *view, int64_t ns) {
         return real_text((double)ns / (double)span_ns(view), ANSWER_SHARE);
 }
@@ -212,7 +212,7 @@ static void add_load_row(Page *page, const TopView *view, size_t row) {
         add_row(page, STYLE_NORMAL, load_columns, texts);
 }
 
-/* What ended between two looks, and what /proc hides: a row at the end, so that the rows are all that was used. */
+/* A last row for what ended between two looks, and what /proc hides, so that the rows add up to all that was used. */
 static void add_others(Page *page, const TopView *view) {
         const AnswerValue *others = &view->load->facts[LOAD_FACT_OTHERS];
         g_autofree char *cpu = others->is_there ? cpu_text(view, others->number) : NULL;

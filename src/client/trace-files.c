@@ -13,7 +13,7 @@
 #include "shared/fd.h"
 #include "trace/trace-store.h"
 
-/* Of a pipe: what came through it, in a file that has no name. */
+/* For a pipe: everything that came through it, in a file without a name. */
 static int copy_to_file(int from) {
         _cleanup_(fd_closep) int fd = -1;
         char buffer[64u << 10];

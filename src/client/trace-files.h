@@ -13,14 +13,15 @@
 typedef struct TraceFiles {
         int fds[QUERY_FILES_MAX];
         size_t n;
-        char *name; /* of the first, made safe to print */
+        char *name; /* the name of the first, made safe to print */
 } TraceFiles;
 
 /* "-" is stdin, which is copied to a file without a name if it is a pipe. Reports errors. */
 ExitStatus trace_files_open(TraceFiles *files, char *const *paths, size_t n_paths);
 void trace_files_close(TraceFiles *files);
 
-/* Opens the files and reads these parts of them. Reports errors; the query and the files are the caller's then, too. */
+/* Opens the files and reads these parts of them. Reports errors, but even then the query and the files are the
+ * caller's. */
 ExitStatus trace_files_load(TraceFiles *files,
                             Query **ret,
                             char *const *paths,
@@ -28,15 +29,15 @@ ExitStatus trace_files_load(TraceFiles *files,
                             unsigned parts,
                             const QueryOptions *options);
 
-/* Loads the parts of files that are read as one, has `use` print what it makes of them, and checks them. */
+/* Loads the parts of files that are read as one, has `use` print its results, and checks the files. */
 ExitStatus trace_files_use(char *const *paths,
                            unsigned parts,
                            const QueryOptions *options,
                            ExitStatus (*use)(const Query *query, void *userdata),
                            void *userdata);
 
-/* What the outcome of a query means, reported. */
+/* Reports what the outcome of a query means. */
 ExitStatus trace_files_report(const TraceFiles *files, const Query *query, int r);
 
-/* Whether the file, as far as it was read, tells of losses or is damaged; says so. */
+/* Whether the file, as far as it was read, is damaged or reports losses. Prints that, too. */
 ExitStatus trace_files_check(const TraceFiles *files, const Query *query);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Clock snapshots: for times to be converted, and for what a summary says of clocks
+ * Clock snapshots: for the conversion of times, and for what a summary says about clocks
  */
 
 #include "client/trace-state.h"

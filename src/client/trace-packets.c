@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Packets that describe: processes, tracks, counters of the machine, and what the service says of
- * itself.
+ * Descriptions in packets: of processes, tracks, counters of the machine, and of the service itself.
  */
 
 #include <string.h>
@@ -16,7 +15,8 @@
  * Processes and threads
  */
 
-/* "/usr/bin/cat" and "build/cat" are called "cat"; a program that renamed itself ("sshd: user/tty") keeps all. */
+/* "/usr/bin/cat" and "build/cat" are called "cat". A program that renamed itself ("sshd: user/tty") keeps its whole
+ * name. */
 static const char *command_name(TraceSummary *summary, const WireField *command) {
         const uint8_t *slash = NULL, *end = command->data + command->n_bytes;
 
@@ -121,7 +121,7 @@ static void tree_thread(TraceSummary *summary, const WireField *message) {
 
 #define SAMPLE_RECORDS_LOST 17 /* of perfetto.protos.PerfSample */
 
-/* Stacks are read again by who wants them (stack-report.h); what was lost is known here. */
+/* Stacks are read again if somebody wants them (stack-report.h). Only what was lost is noted here. */
 void packet_perf_sample(Packet *packet, const WireField *payload) {
         WireReader reader;
         WireField field;
@@ -132,7 +132,7 @@ void packet_perf_sample(Packet *packet, const WireField *payload) {
                         packet->summary->n_stack_records_lost += field.value;
 }
 
-/* All of it is for who wants the stacks. */
+/* All of this is only of interest with the stacks. */
 void packet_stack_sample(Packet *packet, const WireField *payload) {
         (void)packet;
         (void)payload;
@@ -231,7 +231,7 @@ static void track_take(TrackInfo *info, TraceSummary *summary, const WireField *
         }
 }
 
-/* With the names of the groups that it is in, which tell it from others: each service has its "CPU time". */
+/* Includes the names of the groups that it is in, which tell it from others: each service has its "CPU time". */
 static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
         const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
         const char *name = info->name ? info->name : "(unnamed)";
@@ -243,7 +243,7 @@ static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
         return trace_state_name(summary, path, strlen(path));
 }
 
-/* Neither it nor what it is in belongs to a program, not even to one that is but a number. */
+/* Neither the track nor any track above it belongs to a program, not even to one of which only the number is known. */
 static bool track_is_of_machine(TraceSummary *summary, const TrackInfo *info) {
         const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
 
@@ -339,7 +339,7 @@ void packet_sys_stats(Packet *packet, const WireField *payload) {
 }
 
 /*
- * The service on itself
+ * What the service says about itself
  */
 
 void packet_trace_config(Packet *packet, const WireField *payload) {

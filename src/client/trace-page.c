@@ -17,7 +17,7 @@ static const char *translate(const char *text) {
         return gettext(text);
 }
 
-/* "de-DE" of "de_DE.UTF-8"; NULL, also of "C.UTF-8", where words are not translated. */
+/* "de-DE" for "de_DE.UTF-8". Returns NULL for "C.UTF-8", too, where words are not translated. */
 static char *page_language(void) {
         const char *name = g_get_language_names()[0];
         g_autofree char *language = g_strndup(name, strcspn(name, ".@"));
@@ -60,7 +60,7 @@ static ExitStatus make_page(Bytes *ret,
         return say_no_memory(report_page_make(ret, store, &options));
 }
 
-/* A time that somebody has asked for, of which there is nothing, is a mistake and no picture. */
+/* If somebody asks for a time at which there is nothing, that is a mistake and no picture. */
 static ExitStatus apply_range(const AnswerRange *range, AnswerQuestion *question) {
         ExitStatus status = answer_range_apply(range, question);
 

@@ -11,12 +11,12 @@
 #include "report/report-page.h"
 #include "shared/bytes.h"
 
-/* Reports errors. The query is for what else one wants to know of the files; the caller frees it. The range is what the
- * page shows at first; NULL: all. */
+/* Reports errors. The query is for whatever else the caller wants to know about the files, and the caller frees it.
+ * The page shows the range at first; NULL: everything. */
 ExitStatus
 trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const AnswerRange *range);
 
-/* Of two recordings, with a title of the whole. */
+/* The page of two recordings, with a title for both. */
 ExitStatus trace_page_make_pair(Bytes *ret, const ReportPair *pair, const char *title);
 
 /* The same for an SVG of the range. */
@@ -25,10 +25,10 @@ ExitStatus trace_picture_make(Bytes *ret,
                               const TraceFiles *files,
                               const AnswerRange *range);
 
-/* Beside a recording, with its name and another suffix, such as ".html"; malloc'ed. */
+/* A path beside a recording, with its name and another suffix, such as ".html"; malloc'ed. */
 char *trace_page_path(const char *recording, const char *suffix);
 
-/* Writes it, keeps the file, and says where it is. Reports errors. */
+/* Writes the page, keeps the file, and says where it is. Reports errors. */
 ExitStatus trace_page_write(OutputFile *output, const Bytes *page, bool is_quiet);
 
 /* The page of one recording. Reports errors, but not what the recording lacks. */

@@ -52,7 +52,7 @@ static ExitStatus load(TraceFiles *files, Query **ret_query, const char *path, u
         return r ? trace_files_report(files, *ret_query, r) : STATUS_OK;
 }
 
-/* One that is not shown; memory is for one of these at a time. */
+/* Handles a recording that is not shown. There is memory for one of these at a time. */
 static ExitStatus add_more(Pair *pair, unsigned side, const char *path) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;

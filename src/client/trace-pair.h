@@ -10,8 +10,8 @@
 #include "client/exit-status.h"
 #include "shared/bytes.h"
 
-/* Reports errors; STATUS_DATA_LOST, with a page, if one of the two that are shown is not complete. */
+/* Reports errors. Returns STATUS_DATA_LOST, with a page, if one of the two that are shown is not complete. */
 ExitStatus trace_pair_make(Bytes *ret, char *const *a, char *const *b);
 
-/* Beside the first recording: "A-B.html"; malloc'ed. */
+/* A path beside the first recording: "A-B.html"; malloc'ed. */
 char *trace_pair_path(const char *a, const char *b);

@@ -29,7 +29,7 @@ static const SessionSource *report_source(const TraceReport *report, guint i) {
 
 static const char failed[] = "failed: ";
 
-/* Whether points in libraries have told of programs that tell nothing themselves. */
+/* Whether points in libraries have reported events of programs that report nothing themselves. */
 static bool has_points(const TraceReport *report) {
         const SessionSource *source;
 
@@ -40,7 +40,7 @@ static bool has_points(const TraceReport *report) {
         return false;
 }
 
-/* `may_have_events`: of programs, by whatever source. */
+/* `may_have_events`: there may be events of programs, from whatever source. */
 static void report_missing(const TraceReport *report, bool may_have_events) {
         const bool has_events = may_have_events && has_points(report);
         const SessionSource *source;
@@ -99,8 +99,8 @@ static ExitStatus report_stop_reason(const TraceReport *report) {
         return STATUS_FAILED;
 }
 
-/* What was asked for and refused by a producer: the recording is not what was wanted. A preset asks for what some
- * machine might have. */
+/* Sources that were requested and that a producer refused: the recording is not what was wanted. A preset requests
+ * what some machines may not have. */
 static ExitStatus report_failed_sources(const TraceReport *report) {
         const SessionSource *source;
         ExitStatus status = STATUS_OK;
@@ -120,7 +120,8 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
         return status;
 }
 
-/* Programs come and go, but the kernel's producer has no reason to leave: so less was recorded than was wanted. */
+/* Programs come and go, but the kernel's producer has no reason to leave. So if it did, less was recorded than was
+ * wanted. */
 static bool is_cut_short(const SessionSource *source) {
         return streq(source->state, "gone") && standalone_is_probe_source(source->source);
 }
@@ -187,7 +188,7 @@ static void print_counts(const TraceReport *report, const TraceSummary *summary)
         char size[TEXT_SIZE_BYTES];
 
         print_span(report, summary);
-        /* Two counts, the size and the name of the file. */
+        /* Prints two counts, the size, and the name of the file. */
         fprintf(stderr,
                 _("%s, %s, %s in %s\n"),
                 kernel,
@@ -196,7 +197,7 @@ static void print_counts(const TraceReport *report, const TraceSummary *summary)
                 report->output->path);
 }
 
-/* A ring holds bytes, not seconds: only now it is known how many. */
+/* A ring holds bytes, not seconds. How many seconds that is can only be told now. */
 static void print_shortfall(const TraceReport *report, const TraceSummary *summary) {
         char reach[TEXT_SIZE_BYTES], before[TEXT_SIZE_BYTES];
 
@@ -266,7 +267,7 @@ static ExitStatus report_file(const TraceReport *report) {
                                                                        : STATUS_OK;
 }
 
-/* Names of functions are not looked up while a machine is being measured, but now. */
+/* Names of functions are not looked up while a machine is being measured, but only now. */
 static bool has_stacks(const TraceReport *report) {
         const SessionSource *source;
 

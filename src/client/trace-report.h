@@ -17,12 +17,12 @@ typedef struct TraceReport {
         const OutputFile *output; /* kept already */
         const SessionInfo *info;  /* at the end, or NULL */
         const GPtrArray *silent;  /* of SilentSource, or NULL */
-        bool is_of_preset; /* nobody asked for just these data sources: one that cannot record is no failure */
+        bool is_of_preset; /* nobody asked for exactly these data sources, so one that cannot record is no failure */
         bool is_by_name; /* all data sources were asked for by name: when none came, that is a failure */
         /* Of a snapshot: */
-        uint64_t taken_ns;   /* when, by the boot clock; 0: not a snapshot */
-        bool is_one_of_many; /* how to look at one was said before */
-        uint64_t before_ns;  /* how far back it was to reach; 0: not set */
+        uint64_t taken_ns;   /* when it was taken, by the boot clock; 0: it is no snapshot */
+        bool is_one_of_many; /* the user was already told how to look at one */
+        uint64_t before_ns;  /* how far back it should reach; 0: not set */
 } TraceReport;
 
 /* The session produced no data at all, not even packets of the service. Returns STATUS_FAILED. */

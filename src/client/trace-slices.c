@@ -138,7 +138,7 @@ static gint compare_events(gconstpointer a, gconstpointer b) {
         return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Matches the oldest ones, this many. */
+/* Matches this many of the oldest ones. */
 static void summary_match(TraceSummary *summary, guint n) {
         GArray *events = summary->state->events;
 

@@ -14,7 +14,7 @@ bool trace_state_may_grow(TraceSummary *summary) {
         return true;
 }
 
-/* Number 0 is what stands for all that there is no room for. */
+/* Number 0 stands for everything that found no room. */
 uint32_t trace_state_add_name(void *user_data, const void *data, size_t n) {
         TraceSummary *summary = user_data;
         struct TraceState *state = summary->state;

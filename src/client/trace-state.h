@@ -35,22 +35,22 @@ typedef struct OpenSlice {
 typedef struct AsyncId {
         uint64_t id;
         uint64_t scope;   /* address of a name: id_scope, or else the category */
-        int64_t owner;    /* the process that a local id is of; -1: of any other id */
+        int64_t owner;    /* the process that a local id belongs to; -1: any other kind of id */
         uint64_t is_kind; /* field number of the id */
 } AsyncId;
 
 typedef struct Track {
         uint64_t uuid;
-        AsyncId async_id;      /* of one that has no uuid */
+        AsyncId async_id;      /* identifies a track that has no uuid */
         TraceThread *thread;   /* or NULL */
         TraceCounter *counter; /* or NULL */
         const char
-                *group; /* of a track that only holds others: its names from the top on; or NULL */
-        bool is_of_machine; /* it was said to belong to no program: what the probes count */
+                *group; /* for a track that only holds others: its names from the top on; or NULL */
+        bool is_of_machine; /* it belongs to no program, according to its description: the probes' counters */
         OpenSlice *open;
         size_t n_open, n_allocated;
         uint64_t n_too_deep; /* begins past TRACE_SLICE_DEPTH_MAX, still open */
-        uint64_t matched_ns; /* the latest time of its events that were matched */
+        uint64_t matched_ns; /* the time of the latest of its events that were matched */
 } Track;
 
 typedef struct TrackEvent {
@@ -68,11 +68,11 @@ typedef struct CpuState {
 
 struct TraceState {
         GHashTable *names;   /* → number; the address of a name is the name */
-        GPtrArray *numbered; /* names by their numbers */
+        GPtrArray *numbered; /* the names by their numbers */
         size_t n_name_bytes;
         uint64_t n_entries;
         TraceSequences told;
-        GPtrArray *sequences;     /* of Sequence *, by the numbers of those */
+        GPtrArray *sequences;     /* of Sequence *, by their numbers */
         TraceMap track_numbers;   /* uuid → place in tracks */
         GPtrArray *tracks;        /* of Track * */
         GHashTable *async_tracks; /* AsyncId → Track */
@@ -91,9 +91,9 @@ struct TraceState {
 typedef enum PacketTime {
         PACKET_TIME_NONE, /* it says none */
         PACKET_TIME_KNOWN,
-        PACKET_TIME_UNKNOWN,   /* by a clock that no snapshot relates to trace time */
-        PACKET_TIME_LOST,      /* it counts from one that was lost */
-        PACKET_TIME_FORGOTTEN, /* likewise, but that is as old as what a ring has overwritten */
+        PACKET_TIME_UNKNOWN,   /* it is by a clock that no snapshot relates to trace time */
+        PACKET_TIME_LOST,      /* it counts from a time that was lost */
+        PACKET_TIME_FORGOTTEN, /* likewise, but that time is as old as what a ring has overwritten */
 } PacketTime;
 
 typedef struct Packet {
@@ -103,7 +103,7 @@ typedef struct Packet {
         PacketTime time;
 } Packet;
 
-/* Whether what the packet refers to is not there because a ring was to forget it, or a snapshot to leave it out. */
+/* Whether what the packet refers to is missing because a ring was meant to forget it, or a snapshot to leave it out. */
 static inline bool packet_is_behind_forgotten(const Packet *packet) {
         const Sequence *sequence = packet->sequence;
 
@@ -111,10 +111,10 @@ static inline bool packet_is_behind_forgotten(const Packet *packet) {
                (sequence->forgot_state || packet->summary->is_clone);
 }
 
-/* Whether one more entry may be made; counts it, or what is left out. */
+/* Whether one more entry may be made. Counts the entry, or what is left out. */
 bool trace_state_may_grow(TraceSummary *summary);
 
-/* A name from the file: checked, cut, and kept once. Never NULL. */
+/* A name from the file, which is checked, cut, and kept once. Never NULL. */
 const char *trace_state_name(TraceSummary *summary, const void *data, size_t n);
 
 /* The number of a name, for TraceSequences; and a name by it. */
@@ -135,7 +135,7 @@ TraceCounter *trace_state_counter(TraceSummary *summary, const char *name, const
 void trace_counter_add(TraceCounter *counter, double value);
 void trace_state_count_name(TraceSummary *summary, GHashTable *table, const char *name, uint64_t n);
 
-/* The origin of a name; the larger wins, and of equals the later. */
+/* The origin of a name. The larger one wins, and of equal ones the later. */
 enum {
         NAME_RANK_NONE,
         NAME_RANK_SCHED,
@@ -178,9 +178,9 @@ Track *trace_state_async_track(TraceSummary *summary, const AsyncId *id);
 TraceSlice *trace_state_slice(TraceSummary *summary, const char *name, const char *category);
 Track *track_free(Track *track);
 
-/* The begin of a slice on the track, or an end (NULL), at the packet's time. */
+/* The beginning of a slice on the track, or the end of one (NULL), at the packet's time. */
 void trace_slice_event(Packet *packet, Track *track, TraceSlice *slice);
-/* One of which begin and end are known. */
+/* A slice whose begin and end are both known. */
 void trace_slice_add(TraceSlice *slice, uint64_t duration_ns);
 
 /* The end of the file. */

@@ -19,9 +19,10 @@ typedef struct PacketKind {
         uint32_t number;
         const char *name;
         const char *data_source;
-        void (*read)(Packet *packet, const WireField *payload); /* or NULL: only counted */
-        bool has_events;                                        /* read() counts what is in it */
-        bool may_be_own;                                        /* cpu.stacks writes it, too */
+        void (*read)(Packet *packet,
+                     const WireField *payload); /* NULL: such packets are only counted */
+        bool has_events;                        /* read() counts the events in it */
+        bool may_be_own;                        /* cpu.stacks writes it, too */
 } PacketKind;
 
 enum { PACKET_PROFILE = 37, PACKET_PERF_SAMPLE = 66, PACKET_STACK_SAMPLE = 135 };
@@ -63,7 +64,7 @@ static const PacketKind packet_kinds[] = {
         { 89, "trace_uuid", "", packet_trace_uuid },
         { 113, "clone_snapshot_trigger", "", NULL },
         { 124, "trace_provenance", "", NULL },
-        { 0, "other", "", NULL }, /* what is not in this table; last */
+        { 0, "other", "", NULL }, /* everything that is not in this table; it comes last */
 };
 
 /* The envelope of one packet, and where its payload is. */
@@ -263,7 +264,7 @@ static Sequence *summary_sequence(TraceSummary *summary, const TracePacket *pack
         return sequence;
 }
 
-/* The names that follow may have been in what is lost. */
+/* The names that packets after it use may have been lost with it. */
 static void sequence_lose(Packet *packet, const TracePacket *envelope) {
         const bool is_only_a_rings = envelope->loss == TRACE_LOSS_IS_ONLY_A_RINGS;
         Sequence *sequence = packet->sequence;
@@ -382,7 +383,7 @@ static void summary_sum_processes(TraceSummary *summary) {
         }
 }
 
-/* Whether a text is somewhere at the end of a path of fields, which 0 ends. */
+/* Whether a text is anywhere at the end of a path of fields. A 0 ends the path. */
 static bool
 message_has(const void *data, size_t n_bytes, const uint32_t *path, const char *wanted) {
         WireReader reader;

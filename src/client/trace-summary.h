@@ -36,7 +36,7 @@ typedef struct TraceSource {
         const char *data_source;
         uint64_t n_packets;
         uint64_t n_bytes;
-        uint64_t n_events; /* kernel events in bundles, else packets */
+        uint64_t n_events; /* kernel events in bundles, otherwise packets */
 } TraceSource;
 
 /* A process that wrote packets, as the service attests it. */
@@ -45,7 +45,7 @@ typedef struct TraceProducer {
         int32_t pid; /* 0: unknown */
         uint64_t n_packets;
         uint64_t n_bytes;
-        uint64_t n_losses; /* packets that are marked as following a loss */
+        uint64_t n_losses; /* packets marked as following a loss */
         uint32_t n_sequences;
 } TraceProducer;
 
@@ -54,22 +54,22 @@ typedef struct TraceThread {
         int32_t pid;      /* of its process; 0: unknown */
         const char *name; /* or NULL */
         uint64_t cpu_ns;
-        uint64_t n_switches; /* times it got a CPU */
+        uint64_t n_switches; /* how many times it got a CPU */
         uint64_t n_slices;
-        uint8_t name_rank; /* who named it: a better source wins */
+        uint8_t name_rank; /* the source of its name: a better one wins */
 } TraceThread;
 
 typedef struct TraceProcess {
         int32_t pid;
         const char *name; /* or NULL */
-        /* As Desktrace's own recordings say it (docs/SOURCES.md); each may be NULL. */
+        /* From Desktrace's own recordings (docs/SOURCES.md). Each may be NULL. */
         const char *unit, *user_unit, *app_id, *container;
         uint64_t cpu_ns;
-        uint32_t n_threads; /* that this trace knows */
+        uint32_t n_threads; /* threads that this trace knows */
         uint8_t name_rank;
 } TraceProcess;
 
-/* When there was no service, as the one that came next says. */
+/* When there was no service, according to the next process of it. */
 typedef struct TraceAway {
         uint64_t from_ns, until_ns; /* BOOTTIME */
         uint64_t n_lost;            /* packets */
@@ -79,7 +79,7 @@ typedef struct TraceSlice {
         const char *name;
         const char *category; /* or NULL */
         uint64_t n_slices;    /* that ended */
-        uint64_t n_open;      /* that did not end in this trace */
+        uint64_t n_open;      /* slices that did not end in this trace */
         uint64_t n_instants;
         uint64_t total_ns;
         uint64_t max_ns;
@@ -103,7 +103,7 @@ typedef struct TraceClock {
         uint64_t first_ns, last_ns;
 } TraceClock;
 
-/* perfetto.protos.TraceStats.BufferStats, what concerns losses. */
+/* perfetto.protos.TraceStats.BufferStats, as far as it is about losses. */
 typedef struct TraceBufferLosses {
         uint64_t n_bytes_written, n_bytes_read, n_bytes_overwritten;
         uint64_t n_chunks_overwritten, n_chunks_discarded, n_patches_failed, n_abi_violations;
@@ -137,7 +137,7 @@ typedef enum TraceEnd {
 typedef enum TraceVerdict {
         TRACE_VERDICT_NONE, /* proven */
         TRACE_VERDICT_LOST,
-        TRACE_VERDICT_UNKNOWN, /* no sign of a loss, and no proof of none */
+        TRACE_VERDICT_UNKNOWN, /* there is no sign of a loss, but no proof that there was none */
 } TraceVerdict;
 
 typedef struct TraceLoss {
@@ -157,7 +157,7 @@ typedef struct TraceSummary {
         /* Trace time, which is BOOTTIME unless the file says otherwise (trace-clock.h), of events;
          * equal and 0 when there are none. */
         uint64_t first_ns, last_ns;
-        uint64_t first_data_ns;          /* likewise, but only of what producers wrote */
+        uint64_t first_data_ns;          /* likewise, but only for what producers wrote */
         uint64_t started_ns, stopped_ns; /* as the service says; 0: it does not */
         uint64_t trace_uuid[2];
         TraceSystem system;
@@ -165,7 +165,7 @@ typedef struct TraceSummary {
         size_t n_clocks;
         bool has_realtime;
         uint64_t realtime_ahead_ns; /* of trace time */
-        bool is_clone;              /* of a session that went on */
+        bool is_clone;              /* the session went on after it */
         GByteArray *config;         /* serialized TraceConfig, or NULL */
 
         TraceSource *sources;  /* by trace_source_count() */
@@ -178,15 +178,14 @@ typedef struct TraceSummary {
 
         GArray *away;            /* of TraceAway */
         GPtrArray *notes;        /* of char *: "data source: what it did not record" */
-        uint64_t n_track_events; /* of programs: without those on tracks that belong to none */
-        uint64_t n_stack_records_lost; /* by the kernel, for want of room */
+        uint64_t n_track_events; /* of programs, without events on tracks that belong to none */
+        uint64_t n_stack_records_lost; /* the kernel lost them because it had no room */
         uint64_t n_unmatched_ends;     /* slice ends without a begin */
         uint64_t n_misordered;         /* begins and ends that came too late to be put in order */
         /* Events, and other packets with a time, that cannot be used: */
         uint64_t n_unknown_clock; /* no clock snapshot says what their time is */
-        uint64_t n_unknown_names; /* they refer to what the file does not have */
-        uint64_t
-                n_forgotten; /* likewise, but a ring had to forget that, or a snapshot left it out */
+        uint64_t n_unknown_names; /* they refer to something that the file does not have */
+        uint64_t n_forgotten; /* likewise, but a ring had to forget it, or a snapshot left it out */
 
         TraceServiceStats stats;
         TraceKernelStats *kernel_stats[TRACE_CPUS_MAX];
@@ -211,15 +210,14 @@ DEFINE_CLEANUP(TraceSummary *, trace_summary_free)
 
 void trace_summary_add(TraceSummary *summary, const uint8_t *packet, size_t n_packet);
 
-/* Matches the begins and ends of slices that are here, instead of waiting for more that may belong between them. For
- * those who follow along, after a flush. */
+/* Matches all begins and ends of slices now, instead of waiting for others that may belong between them. For callers
+ * that follow a session, after a flush. */
 void trace_summary_settle(TraceSummary *summary);
 
-/* The file is over: closes what is open, and gives the verdict. Nothing can be added behind this.
- */
+/* The file has ended: closes what is open, and gives the verdict. Nothing can be added afterwards. */
 void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset);
 
-/* All of it, from a descriptor. Returns 0, or the errno of reading. */
+/* Reads a whole file from a descriptor. Returns 0 or the errno of reading. */
 int trace_summary_read(TraceSummary **ret, int fd);
 
 size_t trace_source_count(void);
@@ -232,18 +230,18 @@ bool trace_summary_has_heaps(const TraceSummary *summary);
 /* A hash table's values, sorted; free with g_ptr_array_unref(). */
 GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);
 uint64_t trace_summary_n_kernel_events(const TraceSummary *summary);
-/* Of the recording; if the file does not say it, of what is in it. */
+/* The duration of the recording or, if the file does not say, of what is in it. */
 uint64_t trace_summary_duration_ns(const TraceSummary *summary);
-/* Of REALTIME, when the recording began; 0: unknown. */
+/* The time by REALTIME when the recording began; 0: unknown. */
 uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary);
-/* All that could not be decoded. */
+/* The number of things that could not be decoded. */
 uint64_t trace_summary_n_undecodable(const TraceSummary *summary);
-/* Trace time of a time of the boot clock; 0: the file does not relate them. */
+/* Converts a time of the boot clock to trace time. Returns 0 if the file does not relate them. */
 uint64_t trace_summary_of_boottime(const TraceSummary *summary, uint64_t boottime_ns);
 /* The name of a process or thread, or NULL. */
 const char *trace_summary_process_name(const TraceSummary *summary, int32_t pid);
-/* One more loss, of which the file does not tell: behind the verdict, which it may change. The strings stay valid;
- * `text` is translated where it is printed. */
+/* Adds a loss that the file does not report to the verdict, which that may change. The strings stay valid. `text` is
+ * translated where it is printed. */
 void trace_summary_add_loss(TraceSummary *summary, const char *kind, const char *text, uint64_t n);
 
 const char *trace_verdict_name(TraceVerdict verdict);

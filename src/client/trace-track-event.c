@@ -91,7 +91,7 @@ static void event_counter(Packet *packet, const Event *event, Track *track) {
                 packet->summary->n_unknown_names++;
 }
 
-/* The string of the annotation "data source"; ret is left alone for any other. */
+/* The string of the annotation "data source". Leaves ret alone for any other. */
 static void annotation_take(WireField *ret, const WireField *annotation) {
         static const char source[] = "data source";
         bool is_source = false;
@@ -110,7 +110,7 @@ static void annotation_take(WireField *ret, const WireField *annotation) {
         }
 }
 
-/* The service's own events are what producers say that they do not record. */
+/* The service's own events report what producers say that they do not record. */
 static void packet_note(Packet *packet, const WireField *payload) {
         GPtrArray *notes = packet->summary->notes;
         WireField source = { 0 }, name = { 0 }, field;
@@ -162,7 +162,7 @@ static void event_apply(Packet *packet, const Event *event, Track *track) {
                 apply[event->raw.type](packet, event, track);
 }
 
-/* An event without a track is on one of its sequence's own. */
+/* An event without a track is on its sequence's own track. */
 static Track *event_track(Packet *packet, const TraceTrackEvent *event) {
         const TraceSequence *told = packet->sequence->told;
         uint64_t uuid = event->track_uuid ? event->track_uuid : told->default_track;

@@ -15,5 +15,5 @@
 ExitStatus triggers_check(char *const *names);
 
 /* Sends the triggers to the service if it runs; otherwise no session can be waiting. Prints how many sessions they
- * reached; STATUS_NOT_FOUND: none. Reports errors. */
+ * reached, and returns STATUS_NOT_FOUND if there was none. Reports errors. */
 ExitStatus triggers_send(const Invocation *invocation, char *const *names);

@@ -101,7 +101,7 @@ static ExitStatus find_part(ComparisonPart *ret, unsigned side, const TraceStore
         return STATUS_NOT_FOUND;
 }
 
-/* One file at a time, so that memory is for one. */
+/* One file at a time, because there is memory for one. */
 static ExitStatus
 add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOptions *options) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
@@ -133,7 +133,7 @@ add_files(Comparison *comparison, char *const *const sides[2], const QueryOption
         return status;
 }
 
-/* What --fail-if names and is not on both sides cannot have passed. */
+/* A name of --fail-if that is missing on a side cannot have passed. */
 static ExitStatus judge_changes(const Comparison *comparison) {
         ExitStatus status = STATUS_OK;
 
@@ -194,8 +194,8 @@ static ExitStatus check_sides(char *const *const sides[2]) {
         return STATUS_OK;
 }
 
-/* Files behind "--", and the time of them that is meant. Without files it is another time of the same ones, and without
- * a time the same as of the others. */
+/* The files behind "--", and the range that is meant. Without files, it is another range of the same files; without
+ * a range, it is the same range of the others. */
 static ExitStatus parse_side_b(const Invocation *invocation, char ***ret) {
         g_autoptr(GOptionContext) context = g_option_context_new(NULL);
         g_autoptr(GStrvBuilder) words = g_strv_builder_new();

@@ -33,7 +33,7 @@ typedef struct Patient {
 } Patient;
 
 /*
- * Gathering, each on a thread of its own
+ * Gathering facts, each on a thread of its own
  */
 
 static void *gather_machine(void *argument) {
@@ -54,7 +54,7 @@ static void *gather_process(void *argument) {
         return process_facts_new(root, (pid_t)GPOINTER_TO_INT(argument));
 }
 
-/* The program, which may be running. */
+/* About a program, which may be running. */
 typedef struct HeapPatient {
         char *program, *flatpak;
         pid_t pid;
@@ -89,7 +89,7 @@ static void *gather_program(void *argument) {
 }
 
 /*
- * What was asked for
+ * What the user asked for
  */
 
 static void check_pid(const Patient *patient, pid_t pid) {

@@ -108,7 +108,7 @@ static ExitStatus check_options(const ExportFormat *format) {
         return check_tables(format);
 }
 
-/* Tables have their own times, so nothing is counted from the beginning unless a range is. */
+/* Tables have times of their own, so nothing counts from the beginning, unless a range does. */
 static bool needs_range(const Export *export) {
         const ExportFormat *format = export->format;
 
@@ -116,8 +116,8 @@ static bool needs_range(const Export *export) {
                (!format->has_tables || format->is_tree || answer_range_is_given(&arg_range));
 }
 
-/* Times are counted from where `why` counts them. What the format needs is read at the same time: each reading goes
- * over the whole file. */
+/* Times count from the same moment as those of `why`. What the format needs is read at the same time, because each
+ * reading goes over the whole file. */
 static ExitStatus apply_range(Export *export, const TraceFiles *files) {
         AnswerQuestion question = { 0 };
         ExitStatus status;

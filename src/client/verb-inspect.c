@@ -26,7 +26,7 @@ static const GOptionEntry entries[] = {
 };
 /* clang-format on */
 
-/* A whole packet must have been there, or the file is something else. */
+/* There must have been one whole packet, or else the file is something different. */
 static ExitStatus check_is_trace(const TraceSummary *summary, const char *name) {
         if (summary->n_packets > summary->n_malformed)
                 return STATUS_OK;

@@ -24,7 +24,7 @@ static const TableColumn source_columns[] = {
         { N_("NEEDS") },       { N_("AVAILABLE") },       { N_("DETAILS") },
 };
 
-/* -1: its producer does not run and was not asked. The service's own needs none. */
+/* -1: its producer is not running and was not asked. The service's own source needs none. */
 static int source_is_available(const ViewSource *source) {
         if (source->unavailable)
                 return 0;
@@ -72,7 +72,7 @@ static const TableColumn producer_columns[] = {
         { N_("MEMORY"), true }, { N_("BELONGS TO") }, { N_("DATA SOURCES") },
 };
 
-/* What tells most of where it runs. Users choose names of units, and containers theirs. */
+/* What tells most about where it runs. Users choose names of units, and containers choose theirs. */
 static void add_home(Table *table, const ViewProducer *producer) {
         const char *const homes[] = { producer->app, producer->container, producer->unit };
 
@@ -128,7 +128,7 @@ static uint64_t boot_clock_ns(void) {
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Whole seconds between two times of the boot clock; nothing when one is not known or they are the wrong way round. */
+/* Whole seconds between two times of the boot clock. Nothing if one is unknown or they are in the wrong order. */
 static void add_time(Table *table, const char *format, uint64_t from_ns, uint64_t to_ns) {
         char text[TIME_OPTION_BYTES];
 
@@ -344,7 +344,7 @@ static bool asks_producers(const ListKind *kind) {
         return kind == &list_sources && list_may_start();
 }
 
-/* Of the events of a private service, nobody has told before. */
+/* Nobody has told a private service about the events before. */
 static bool needs_own_probes(const ListKind *kind) {
         return asks_producers(kind) || kind == &list_events;
 }
@@ -407,7 +407,7 @@ static void list_choose(GArray *list, const ListKind *kind, const char *glob) {
         }
 }
 
-/* For people: programs see null. */
+/* This is for people; programs see null. */
 static void say_unknown_sources(const ListKind *kind, const GArray *list) {
         if (!asks_producers(kind))
                 return;
@@ -421,7 +421,7 @@ static void say_unknown_sources(const ListKind *kind, const GArray *list) {
                 }
 }
 
-/* For people, too: what a source could show now. */
+/* This, too, is for people: what a source could show now. */
 static void say_shown(const PointFacts *facts, const ViewSource *source) {
         for (guint i = 0; facts && !source->unavailable && i < facts->showings->len; i++) {
                 const Showing *showing = facts->showings->pdata[i];
@@ -480,7 +480,7 @@ static ExitStatus list_named(const char *name, const char *glob, const Invocatio
         return usage_unknown(_("unknown list '%s'"), name, names, ARRAY_SIZE(names));
 }
 
-/* Not of a service: of a program's file, which the probes can read. They print it as text. */
+/* These do not come from a service but from a program's file, which the probes can read. They print it as text. */
 static ExitStatus list_probes(const Invocation *invocation) {
         ExitStatus status = invocation_expect(invocation, 1, 2);
 

@@ -31,7 +31,7 @@ static const GOptionEntry entries[] = {
 };
 /* clang-format on */
 
-/* Ctrl-C stops a statement at the prompt, and not the prompt. */
+/* Ctrl-C stops a statement at the prompt, but not the prompt. */
 static Query *running;
 
 static void interrupt(int signal) {
@@ -59,7 +59,7 @@ run_statements(const QueryOutput *output, const TraceFiles *files, Query *query,
         }
 }
 
-/* Lines until a statement is whole. */
+/* Collects lines until a statement is complete. */
 static ExitStatus run_prompt(const QueryOutput *output, const TraceFiles *files, Query *query) {
         g_autoptr(GString) sql = g_string_new(NULL);
         struct sigaction action = { .sa_handler = interrupt };

@@ -26,7 +26,7 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
-/* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
+/* The time for the command to register and be started: long on a busy machine, short for a user if nothing comes. */
 #define COMMAND_WAIT_MS "1000"
 #define VARIABLES_MAX   16 /* for a command */
 
@@ -78,8 +78,8 @@ typedef struct Run {
         RecordRequest request;
         FlightRecorder flight_recorder;
         RecordTriggers triggers;
-        const char *trigger;   /* the first one's name */
-        char *snapshot_output; /* what the files of triggers are named after */
+        const char *trigger;   /* the name of the first one */
+        char *snapshot_output; /* the files of triggers are named after this */
         OutputFile output;
         OutputFile page; /* of a report */
         Waiting waiting; /* blocks the signals that ask to stop, to the end */
@@ -87,7 +87,7 @@ typedef struct Run {
         Standalone standalone;
         CommandEnds ends;
         HeapCommand heap;
-        pid_t agent; /* asks for a password, or 0 */
+        pid_t agent; /* the process that asks for a password, or 0 */
         RecordingResult result;
 } Run;
 
@@ -114,12 +114,12 @@ static bool is_system_service(const Run *run) {
                (run->invocation->bus == BUS_CHOICE_DEFAULT && !g_getenv(TRACING_ENV_SOCKET));
 }
 
-/* Nobody is there who could ask for privileges. */
+/* There is nobody who could ask for privileges. */
 static bool is_plain_standalone(const Run *run) {
         return is_standalone(run) && geteuid() != 0;
 }
 
-/* Whether anything is wanted that the machine says, other than call stacks of one's own programs. */
+/* Whether anything is wanted that only the machine can tell, other than call stacks of the user's own programs. */
 static bool wants_machine(const RecordRequest *request) {
         g_auto(GStrv) sources = record_request_probe_sources(request);
         char **source = sources;
@@ -129,7 +129,7 @@ static bool wants_machine(const RecordRequest *request) {
         return *source;
 }
 
-/* Call stacks at an event of the kernel's are of the machine. */
+/* Call stacks at a kernel event are those of the whole machine. */
 static bool wants_stacks_of_machine(void) {
         for (char **event = arg_stacks_at; event && *event; event++)
                 if (strchr(*event, '/'))
@@ -137,13 +137,13 @@ static bool wants_stacks_of_machine(void) {
         return false;
 }
 
-/* Call stacks of a command, and nothing that others would have to be asked about. */
+/* Call stacks of a command, and nothing for which others would have to be asked. */
 static bool is_own_profile(const Run *run) {
         return (arg_stacks || arg_stacks_at) && run->invocation->command && geteuid() != 0 &&
                !wants_stacks_of_machine();
 }
 
-/* Whether the service is to show only whose programs they are. */
+/* Whether the service may only show whose programs they are. */
 static bool wants_own_stacks(const Run *run) {
         if (is_plain_standalone(run))
                 return true;
@@ -151,7 +151,7 @@ static bool wants_own_stacks(const Run *run) {
                !wants_machine(&run->request);
 }
 
-/* Without a word about what to record: all there is, as far as one may. */
+/* If the user does not say what to record, it is everything that the user may record. */
 static ExitStatus load_default_preset(Run *run) {
         if (is_system_service(run) && is_own_profile(run)) {
                 if (!run->invocation->is_quiet)
@@ -190,7 +190,7 @@ static bool is_stdout(const char *output) {
         return output && streq(output, "-");
 }
 
-/* Options that make no sense together. The first conflict is reported. */
+/* Options that make no sense together. Only the first conflict is reported. */
 static const char *find_trouble(const Run *run) {
         const char *const *command = (const char *const *)run->invocation->command;
         const struct {
@@ -312,7 +312,7 @@ static ExitStatus build_triggers(Run *run) {
                 say_error("%s", trouble);
                 return STATUS_USAGE;
         }
-        /* These cannot be streamed: nothing of them is to be seen before the trigger. */
+        /* These cannot be streamed, because nothing of them may be seen before the trigger. */
         run->request.is_ring |= run->triggers > RECORD_TRIGGERS_START;
         return STATUS_OK;
 }
@@ -387,7 +387,7 @@ static ExitStatus check_has_command(const Run *run, char *const *sources) {
         return STATUS_OK;
 }
 
-/* A private service has none, and a command gets some of its own: it inherits what no running program can. */
+/* A private service has none, and a command gets some of its own, because it inherits what no running program can. */
 static ExitStatus open_bridges(Run *run) {
         g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
         ExitStatus status = check_has_command(run, sources);
@@ -409,7 +409,7 @@ static ExitStatus open_bridges(Run *run) {
         return status;
 }
 
-/* Until when the requested sources may appear. */
+/* The time until which the requested sources may appear. */
 static NameCheckWait name_check_wait(const Run *run) {
         const RecordRequest *request = &run->request;
         uint64_t duration_ms = request->duration_ms;
@@ -462,8 +462,8 @@ static void say_waiting(const RecordingOptions *options, const RecordingResult *
                 run->trigger, run->invocation, options->socket, run->snapshot_output);
 }
 
-/* Where the service listens for Perfetto's SDK, if a program would not find it by itself: the system's service is where
- * it looks, and the user's may be where it listens or not. */
+/* Where the service listens for Perfetto's SDK, if a program would not find it by itself. Programs look where the
+ * system's service listens, which may or may not be where the user's one does. */
 static char *find_producer_socket(const Run *run) {
         g_autofree char *path = NULL;
 
@@ -479,7 +479,7 @@ static char *find_producer_socket(const Run *run) {
 static ExitStatus record(Run *run) {
         g_autofree char *startup = record_request_startup_categories(&run->request);
         g_autofree char *producer_socket = find_producer_socket(run);
-        /* What the command's runtimes understand, each of what is meant for it. */
+        /* The variables that the command's runtimes understand, each with what is meant for it. */
         ProcessVariable variables[VARIABLES_MAX] = {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
                 { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
@@ -552,7 +552,7 @@ static ExitStatus report_detached(Run *run) {
         return STATUS_OK;
 }
 
-/* Then there is nothing to read: only the data around triggers was wanted. */
+/* In this case there is nothing to read, because only the data around triggers was wanted. */
 static bool no_trigger_came(const Run *run) {
         const char *reason = run->result.info.stop_reason;
 
@@ -569,7 +569,7 @@ static ExitStatus report_snapshots(const Run *run) {
         return run->result.snapshot_status;
 }
 
-/* A ring is in the service's memory until it is read. */
+/* A ring stays in the service's memory until it is read. */
 static bool ring_is_lost(const Run *run, ExitStatus status) {
         return status && run->request.is_ring && output_file_is_empty(&run->output);
 }
@@ -593,7 +593,7 @@ static ExitStatus report_recording(Run *run) {
         return status ? status : page_status;
 }
 
-/* Nothing of what was asked for can record: there is no file, and no session is left. */
+/* Nothing that was requested can record: there is no file, and no session is left. */
 static ExitStatus report_in_vain(Run *run) {
         const TraceReport report = { .info = &run->result.info, .silent = run->result.silent };
 
@@ -625,13 +625,13 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         report_status = makes_snapshots(run) ? report_snapshots(run) : report_recording(run);
         if (!status)
                 status = report_status;
-        /* A command that failed has a reason to be without what it should have offered. */
+        /* A command that has failed has a reason not to offer what it should have. */
         if (run->result.command_status > 0 && (!status || status == STATUS_NOT_FOUND))
                 status = (ExitStatus)run->result.command_status;
         return status;
 }
 
-/* Polkit asks for a password only where the kernel is recorded, or nobody says when a session ends. */
+/* Polkit asks for a password only if the kernel is recorded, or if nobody says when a session ends. */
 static void start_agent(Run *run) {
         g_auto(GStrv) probe_sources = record_request_probe_sources(&run->request);
 

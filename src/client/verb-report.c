@@ -48,7 +48,7 @@ static ExitStatus report_files(const Invocation *invocation, const TraceFiles *f
         return status ? status : trace_files_check(files, query);
 }
 
-/* Two sides, which "--" divides. */
+/* Two sides, with "--" between them. */
 static ExitStatus report_pair(const Invocation *invocation) {
         _cleanup_(bytes_deinit) Bytes page = { 0 };
         g_autofree char *path = NULL;

@@ -87,7 +87,7 @@ static ExitStatus wait_after(Run *run) {
         return waiting_sleep(&run->waiting, (uint64_t)run->after_ms * 1000);
 }
 
-/* What "before" means, when the snapshot is not taken until "after" is over. */
+/* What "before" means if the snapshot is only taken when "after" is over. */
 static uint32_t reach_ms(const Run *run) {
         return run->before_ms ? run->before_ms + run->after_ms : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Status: whether the service is running, and for each data source whether it records and why not
+ * Status: whether the service is running, and for each data source whether it is recording, and why not if it is not
  *
  * Looking must not start the service, so the bus is asked before the service is.
  */
@@ -136,7 +136,7 @@ static void add_source(Table *table, const InstanceStatus *instance, const ViewS
                 add_reason(table, source);
 }
 
-/* That the service was away, of each session that was recorded before and goes on. */
+/* Says that the service was away, for each session that was recorded before and goes on. */
 static bool is_own_note(const SessionNote *note) {
         return streq(note->producer, TRACING_SERVICE_PRODUCER) &&
                streq(note->source, TRACING_SERVICE_PRODUCER);
@@ -267,7 +267,7 @@ static void show(const InstanceStatus *instances, size_t n, const Invocation *in
         json_writer_print(&writer);
 }
 
-/* The service is usable: the next call would be answered. */
+/* The service can be used: the next call would be answered. */
 static bool is_reachable(const InstanceStatus *instances, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (instances[i].state >= INSTANCE_ACTIVATABLE)

@@ -35,7 +35,7 @@ static ExitStatus check_combination(void) {
         return STATUS_USAGE;
 }
 
-/* A producer may hold back parts of the trace; only a written file is reported as such. */
+/* A producer may hold back parts of the trace. It is reported as such only for a file that was written. */
 static ExitStatus stop(const SessionCalls *calls, const char *path, GPtrArray **ret_silent) {
         ExitStatus status = session_call_stop(calls, path, ret_silent);
 

@@ -59,7 +59,7 @@ typedef struct Top {
         TopView view; /* the last one */
         int n_views;
         bool is_over;
-        int error; /* that has ended it, or 0 */
+        int error; /* the error that has ended it, or 0 */
         /* Live: */
         int root;
         TopMachine *machine;
@@ -120,7 +120,7 @@ static void draw(const Top *top) {
                 top_view_print(view, (size_t)arg_top, top->invocation->has_legend);
 }
 
-/* Takes the view over. A reader who has gone is the end. */
+/* Takes the view over. When the reader goes away, this ends. */
 static void show(Top *top, TopView *view) {
         top_view_deinit(&top->view);
         top->view = *view;
@@ -150,7 +150,7 @@ static void on_refreshed(void *userdata) {
         top_end(top, r);
 }
 
-/* One screen of a recording; the last one may be about less. */
+/* One screen of a recording. The last one may cover less. */
 static void show_next(Top *top) {
         int64_t step = (int64_t)top->interval_ms * 1000000, from = top->at, r;
         char text[64];
@@ -201,7 +201,7 @@ on_resized(sd_event_source *source, const struct signalfd_siginfo *info, void *u
         return 0;
 }
 
-/* From the next screen on. */
+/* Takes effect with the next screen. */
 static void set_group(Top *top, AnswerGroup group) {
         top->group = group;
         if (!top->store)
@@ -231,7 +231,7 @@ static void press(Top *top, char key) {
         }
 }
 
-/* Nothing to read is a terminal that was closed. */
+/* If there is nothing to read, the terminal was closed. */
 static int on_key(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Top *top = userdata;
         char key;

@@ -47,7 +47,7 @@ static bool open_browser(const char *address) {
         return process_spawn(&pid, &spec) == 0;
 }
 
-/* How to get here from the machine that one sits at. */
+/* How to get here from the machine where the user sits. */
 static void say_forwarding(const ViewServer *server) {
         if (g_getenv("SSH_CONNECTION"))
                 fprintf(stderr,
@@ -57,7 +57,7 @@ static void say_forwarding(const ViewServer *server) {
                         g_get_host_name());
 }
 
-/* Where xdg-open fails, or what it opens is somebody else's or of another machine, the address is of use. */
+/* The address is useful if xdg-open fails, or opens a browser of another user or on another machine. */
 static void say_waiting(const char *address) {
         fprintf(stderr,
                 "%s\n%s\n",
@@ -123,7 +123,7 @@ static ExitStatus serve(const Invocation *invocation, const ViewDocument *docume
         return STATUS_TIMED_OUT;
 }
 
-/* A name for the address, which is not cut into. */
+/* The part of the name that can go into the address, which is not cut. */
 static char *name_of(const char *path, const char *suffix) {
         g_autofree char *base = g_path_get_basename(path);
         g_autofree char *name = g_utf8_make_valid(base, -1);
@@ -147,7 +147,7 @@ static ExitStatus view_page(const Invocation *invocation, const TraceFiles *file
         return status ? status : trace_files_check(files, query);
 }
 
-/* The page is made of what was read; to the UI, the file goes as it is. */
+/* The page is made from what was read. The UI gets the file as it is. */
 static ExitStatus check_is_trace(const TraceFiles *files) {
         _cleanup_(trace_reader_deinit) TraceReader reader;
         const uint8_t *packet;

@@ -14,7 +14,7 @@
 
 #define TOP_DEFAULT 10
 
-/* What times are counted from, whatever is asked for. */
+/* The moment from which times count, whatever the question is. */
 #define PARTS_OF_TIME (TRACE_PART_EVENTS | TRACE_PART_SCHED)
 
 static AnswerRange arg_range;

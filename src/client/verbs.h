@@ -33,7 +33,7 @@ ExitStatus verb_help(Invocation *invocation);
 /* Returns NULL if no verb has this name. */
 const Verb *verb_find(const char *name);
 
-/* "unknown verb", with the nearest one. STATUS_USAGE. */
+/* Reports "unknown verb", with the nearest one. Returns STATUS_USAGE. */
 ExitStatus verb_unknown(const char *name);
 
 /* Prints the overview. */

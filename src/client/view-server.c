@@ -95,7 +95,7 @@ static bool is_own_host(const ViewServer *server, const char *host) {
         return streq(host, number) || streq(host, name);
 }
 
-/* What a request gets: "200 OK", or why not. */
+/* The answer to a request: "200 OK", or why not. */
 static const char *judge(const ViewServer *server, const Request *request) {
         if (!is_own_host(server, request->host))
                 return "421 Misdirected Request";
@@ -110,7 +110,7 @@ static const char *judge(const ViewServer *server, const Request *request) {
         return "200 OK";
 }
 
-/* Of a whole request's head: 0, or an HTTP status. */
+/* Checks the head of a whole request. Returns 0 or an HTTP status. */
 static const char *read_request(int fd, char text[static VIEW_REQUEST_BYTES + 1]) {
         size_t n = 0;
 
@@ -349,7 +349,7 @@ static bool is_fetched_now(ViewServer *server) {
         return is_fetched;
 }
 
-/* Until the document has been fetched and the grace is over; or until the time is. */
+/* Runs until the document has been fetched and the grace is over, or until the time is. */
 int view_server_run(ViewServer *server, uint64_t timeout_ms) {
         int64_t end_us = g_get_monotonic_time() + (int64_t)timeout_ms * 1000;
         bool is_fetched = false;

@@ -17,15 +17,15 @@
 
 #define VIEW_CONNECTIONS_MAX 8
 #define VIEW_REQUEST_BYTES   8192
-/* A connection that says nothing, or takes nothing, for that long is closed. */
+/* A connection that sends or takes nothing for this long is closed. */
 #define VIEW_PATIENCE_S 10
-/* After the document has been fetched: browsers ask twice now and then. */
+/* How long it goes on after the document has been fetched: browsers ask twice now and then. */
 #define VIEW_GRACE_MS 2000
 
 typedef struct ViewDocument {
         const char *name; /* UTF-8 */
         const char *type; /* MIME */
-        const char *site; /* whose pages may fetch it, too, as "https://example.org"; or NULL */
+        const char *site; /* its pages may fetch it, too, such as "https://example.org"; or NULL */
         const void *data;
         size_t n;
 } ViewDocument;
@@ -40,5 +40,5 @@ DEFINE_CLEANUP(ViewServer *, view_server_free)
 const char *view_server_address(const ViewServer *server);
 uint16_t view_server_port(const ViewServer *server);
 
-/* Serves; 1: it has been fetched, 0: nobody came, or an errno. */
+/* Serves the document. Returns 1 if it has been fetched, 0 if nobody came, or an errno. */
 int view_server_run(ViewServer *server, uint64_t timeout_ms);

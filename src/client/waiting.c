@@ -77,7 +77,7 @@ void waiting_allow_signals(void) {
         block_signals(SIG_UNBLOCK);
 }
 
-/* Until `outcome` says something. */
+/* Waits until `outcome` says something. */
 static ExitStatus waiting_run(Waiting *waiting, int *outcome) {
         static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
         sd_event_source *sources[ARRAY_SIZE(signals)] = { 0 };

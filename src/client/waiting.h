@@ -18,7 +18,7 @@ typedef struct Waiting {
         sd_event *event;
 } Waiting;
 
-/* Each reports errors. After a signal: "given up", and STATUS_FAILED. */
+/* Each reports errors. After a signal it is "given up", and STATUS_FAILED. */
 ExitStatus waiting_init(Waiting *waiting);
 void waiting_deinit(Waiting *waiting);
 void waiting_allow_signals(void);

@@ -26,7 +26,7 @@ static bool may_break(gunichar before, gunichar after) {
         return !g_unichar_iszerowidth(after) && !is_in(CLOSING, after) && !is_in(OPENING, before);
 }
 
-/* Where the first line ends; spaces may follow. */
+/* Where the first line ends. Spaces may follow. */
 static const char *line_end(const char *text, size_t width) {
         const char *end = NULL;
         gunichar before = 0;

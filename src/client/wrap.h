@@ -11,5 +11,6 @@
 #include <glib.h>
 #include <stddef.h>
 
-/* At least one line; free with g_ptr_array_unref(). A line is wider than `width` only if its one character is. */
+/* Returns at least one line; free with g_ptr_array_unref(). A line is wider than `width` only if its only character
+ * is. */
 GPtrArray *wrap_lines(const char *text, size_t width);
