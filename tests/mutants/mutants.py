@@ -8,7 +8,8 @@ leaking. A survivor is a line that no test looks at, or a change without any eff
 an entry with its reason in tests/mutants/equivalent.
 
 To be cheap, a mutant costs one object and as few tests as possible: only tests that execute the line are linked and run
-(reach.py), the likeliest first, up to the first that notices. A line that no test executes survives without a build.
+(reach.py), the likeliest first, up to the first that notices. A child that ends by _exit() does not tell what it has
+executed. So where no test seems to execute a line, those that execute most of its file are asked.
 
 Survivors are what costs, as all tests are asked about them. With --slow, tests that take longer on the CPU are asked
 only about lines that no other test executes: then ask them about the survivors with --only, and without --slow.
@@ -41,9 +42,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import reach
+from operators import lines_of, mutants_of
 
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 EQUIVALENT = os.path.join(TOP, "tests/mutants/equivalent")
@@ -59,7 +62,7 @@ AREAS = {
 
 # A test may take this long, or ten times what it takes unchanged. What counts is its own time on the CPU, so that a
 # busy machine kills no mutant; a test that only waits is given up on after WAIT_TIMES as long.
-TEST_SECONDS_MIN = 20
+TEST_SECONDS_MIN = 5
 WAIT_TIMES = 6
 CHECK_TIMEOUT_TIMES = 20
 BUILD_SECONDS = 3600  # all tests, on a busy machine
@@ -67,159 +70,6 @@ BUILD_SECONDS = 3600  # all tests, on a busy machine
 ASAN_OPTIONS = "use_sigaltstack=0"
 N_TOGETHER = 4
 N_SINGLE = 4  # tests that are built one by one, as the first often decides; the others are built together
-
-
-# Source text
-
-
-def mask(text):
-    """The same text with blanks in place of comments, and of what is inside of strings."""
-    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
-    return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m[0]) if m[0][0] == "/" else quoted(m[0]), text, flags=re.S)
-
-
-def quoted(text):
-    return text[0] + "\x01" * (len(text) - 2) + text[-1]
-
-
-Line = collections.namedtuple("Line", "path number text code is_statement is_void is_table")
-
-
-def lines_of(path, text):
-    """The lines that can be mutated: in bodies of functions, and in tables of initializers."""
-    raw, code = text.split("\n"), mask(text).split("\n")
-    inside, is_void, is_table, header, last = False, False, False, "", "{"
-    for i, line in enumerate(code):
-        bare = line.strip()
-        if line.startswith("#") or not bare:
-            continue
-        if not inside:
-            header = line if re.match(r"\w", line) else header + " " + bare
-            is_table = bool(re.search(r"=\s*\{$", bare))
-            inside = bare.endswith("{") and (is_table or (") {" in line and not header.startswith(("enum", "typedef"))))
-            is_void = bool(re.match(r"(static )?(inline )?void \w", header))
-            last = "{"
-            continue
-        if line.startswith("}"):
-            inside = False
-            continue
-        is_statement = last[-1] in ";{}:)" or last.endswith("else")
-        yield Line(path, i + 1, raw[i], line, is_statement and not is_table, is_void, is_table)
-        last = bare
-
-
-# Operators: each takes a Line and yields texts that could take its place
-
-
-def swapped(line, pattern, others):
-    """Each place where `pattern` is found, with its other in place of it."""
-    for found in re.finditer(pattern, line.code):
-        a, b = found.span(1)
-        yield line.text[:a] + others[found[1]] + line.text[b:]
-
-
-def negate_condition(line):
-    found = re.match(r"(\s*(?:\} )?(?:else )?(?:if|while) \()(.*)(\)(?: \{)?)$", line.code)
-    if found and balanced(found[2]):
-        a, b = found.span(2)
-        yield line.text[:a] + "!(" + line.text[a:b] + ")" + line.text[b:]
-
-
-def balanced(code):
-    depth = 0
-    for c in code:
-        depth += (c == "(") - (c == ")")
-        if depth < 0:
-            return False
-    return depth == 0
-
-
-def shift_comparison(line):
-    others = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-    yield from swapped(line, r" (<=|>=|==|!=|<|>) ", others)
-
-
-def swap_logic(line):
-    yield from swapped(line, r"(&&|\|\|)", {"&&": "||", "||": "&&"})
-
-
-def swap_arithmetic(line):
-    others = {"+": "-", "-": "+", "+=": "-=", "-=": "+=", "++": "--", "--": "++"}
-    yield from swapped(line, r"(?<=[\w)\]]) (\+=|-=|\+|-) ", others)
-    yield from swapped(line, r"(\+\+|--)", others)
-
-
-def change_constant(line):
-    if line.code.strip().startswith("case "):
-        return
-    for found in re.finditer(r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])", line.code):
-        a, b = found.span(1)
-        if line.code[:a].endswith("calloc("):
-            continue  # more memory than is needed is no fault that a test could see
-        yield line.text[:a] + str(int(found[1]) + 1) + line.text[b:]
-    yield from swapped(line, r"\b(true|false)\b", {"true": "false", "false": "true"})
-
-
-def is_declaration(bare):
-    return bool(
-        re.match(r"(_cleanup_|static |const |struct |enum |unsigned |va_list )", bare)
-        or re.match(r"[A-Za-z_]\w* \**\w+(\[[^\]]*\])*( = |;|,)", bare)
-    )
-
-
-def drop_statement(line):
-    bare = line.code.strip()
-    if not line.is_statement or not bare.endswith(";") or is_declaration(bare):
-        return
-    if re.match(r"(return .|goto|case|default|do|for|if|while|else|\}|assert|log_|va_)", bare):
-        return
-    if re.match(r"[\w*(+-].*;$", bare):
-        yield line.text[: len(line.text) - len(line.text.lstrip())] + ";"
-
-
-def return_early(line):
-    bare = line.code.strip()
-    indent = line.text[: len(line.text) - len(line.text.lstrip())]
-    found = re.fullmatch(r"return (.*);", bare)
-    if found and found[1] != "NULL":
-        value = {"0": "-5", "true": "false", "false": "true"}.get(found[1], "0")
-        yield f"{indent}return {value};"
-    elif line.is_void and bare != "return;" and list(drop_statement(line)):
-        yield indent + "return;"
-
-
-def drop_flag(line):
-    yield from (
-        line.text[: found.start()] + line.text[found.end() :]
-        for found in re.finditer(r" [|&] ~?[A-Z]\w+\b(?!\()", line.code)
-    )
-    yield from (
-        line.text[: found.start()] + line.text[found.end() :]
-        for found in re.finditer(r"(?<=[(=] )?\b[A-Z][A-Z_0-9]+ \| ", line.code)
-    )
-
-
-OPERATORS = [
-    negate_condition,
-    shift_comparison,
-    swap_logic,
-    swap_arithmetic,
-    change_constant,
-    drop_statement,
-    return_early,
-    drop_flag,
-]
-IN_TABLES = [change_constant, drop_flag]
-
-Mutant = collections.namedtuple("Mutant", "path number operator before after is_table")
-
-
-def mutants_of(line):
-    for operator in IN_TABLES if line.is_table else OPERATORS:
-        for after in operator(line):
-            if after != line.text and not re.match(r"\s*(assert|static_assert|log_\w+)\(", line.code):
-                name = operator.__name__.replace("_", " ")
-                yield Mutant(line.path, line.number, name, line.text, after, line.is_table)
 
 
 def draw(sources, seed):
@@ -299,6 +149,13 @@ def what_failed(path):
     return found and next(filter(None, found.groups()))
 
 
+def end_group(pid):
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class World:
     """A copy of the sources, and a build of it."""
 
@@ -346,7 +203,7 @@ class World:
             # Tests that are new since then.
             subprocess.run(["ninja", "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
             return
-        options = ["-Dtests=enabled", "-Dprobes=disabled", "-Dwerror=false", "-Doptimization=1"]
+        options = ["-Dtests=enabled", "-Dprobes=disabled", "-Dwerror=false", "-Doptimization=1", "-Ddebug=false"]
         options += ["-Db_coverage=true"]
         if sanitize:
             options += ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
@@ -396,31 +253,28 @@ class World:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1)),
         )
         self.running.add(process)
-        before = os.times()
+        late = threading.Timer(WAIT_TIMES * seconds, end_group, [process.pid])
+        late.start()
         try:
-            status = process.wait(timeout=WAIT_TIMES * seconds)
-            after = os.times()
-            used = after.children_user + after.children_system - before.children_user - before.children_system
-            if status in (-signal.SIGXCPU, -signal.SIGKILL):
-                return f"more than {seconds:.0f} s", used
-            return None if status == 0 else what_failed(path) or f"exit status {status}", used
-        except subprocess.TimeoutExpired:
-            return f"waits for more than {WAIT_TIMES * seconds:.0f} s", seconds
+            # Of this test alone, as others run meanwhile.
+            _, status, usage = os.wait4(process.pid, 0)
         finally:
+            is_late = late.finished.is_set()
+            late.cancel()
             self.running.discard(process)
             output.close()
-            try:
-                os.killpg(process.pid, 9)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            end_group(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        used = usage.ru_utime + usage.ru_stime
+        if is_late:
+            return f"waits for more than {WAIT_TIMES * seconds:.0f} s", used
+        if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return f"more than {seconds:.0f} s", used
+        return process.returncode and (what_failed(path) or f"exit status {process.returncode}") or None, used
 
     def end_running(self):
         for process in list(self.running):
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end_group(process.pid)
 
     def measure(self):
         """Unchanged, all pass; how long each may take, and what it executes. One that fails is left out by name."""
@@ -430,26 +284,30 @@ class World:
         self.limits = {}
         shared = glob.glob(os.path.join(self.build, "src/**/*.so.*.*"), recursive=True)
         shared = self.fingerprint(filter(os.path.isfile, shared), " ".join(sorted(self.paths)))
-        for name in list(self.tests):
-            programs = [os.path.join(self.build, program) for program in self.tests[name][0]]
-            kept = os.path.join(self.kept, name + "-" + self.fingerprint(programs, shared) + ".json")
-            if os.path.exists(kept):
-                self.recall(name, kept)
-                continue
-            wrong, used = self.run(name, 300, self.reach.environment(name))
-            if wrong and "LeakSanitizer" in wrong:
-                # Threads that are cancelled leave behind what libraries had allocated: such a test sees no leaks.
-                self.tests[name][2]["ASAN_OPTIONS"] = ASAN_OPTIONS + ":detect_leaks=0"
-                wrong, used = self.run(name, 300, self.reach.environment(name))
-            self.reach.collect(name, self.paths)
-            if wrong:
-                print(f"left out: {name} fails on the unchanged sources: {wrong}", flush=True)
-                del self.tests[name], self.reach.lines[name]
-            self.limits[name] = max(TEST_SECONDS_MIN, 10 * used)
-            if not wrong:
-                self.remember(name, kept)
+        with concurrent.futures.ThreadPoolExecutor(N_TOGETHER) as pool:
+            wrong = dict(zip(self.tests, pool.map(lambda name: self.measure_one(name, shared), self.tests)))
+        for name in filter(wrong.get, wrong):
+            print(f"left out: {name} fails on the unchanged sources: {wrong[name]}", flush=True)
+            del self.tests[name], self.reach.lines[name]
         if not self.tests:
             sys.exit("no unit test passes on the unchanged sources")
+
+    def measure_one(self, name, shared):
+        """What fails, or None."""
+        programs = [os.path.join(self.build, program) for program in self.tests[name][0]]
+        kept = os.path.join(self.kept, name + "-" + self.fingerprint(programs, shared) + ".json")
+        if os.path.exists(kept):
+            return self.recall(name, kept)
+        wrong, used = self.run(name, 300, self.reach.environment(name))
+        if wrong and "LeakSanitizer" in wrong:
+            # Threads that are cancelled leave behind what libraries had allocated: such a test sees no leaks.
+            self.tests[name][2]["ASAN_OPTIONS"] = ASAN_OPTIONS + ":detect_leaks=0"
+            wrong, used = self.run(name, 300, self.reach.environment(name))
+        self.reach.collect(name, self.paths)
+        self.limits[name] = max(TEST_SECONDS_MIN, 10 * used)
+        if not wrong:
+            self.remember(name, kept)
+        return wrong
 
     @staticmethod
     def fingerprint(paths, seed=""):
@@ -478,7 +336,7 @@ class World:
     def order(self, mutant):
         """Who may notice; who has killed mutants of this file is asked first, and then who takes the least time."""
         path = mutant.path
-        names = self.reach.tests(path, mutant.number, mutant.is_table)
+        names = self.reach.tests(path, mutant.number, mutant.is_table) or self.reach.perhaps(path)
         names = [name for name in names if self.limits[name] <= 10 * self.slow] or names
         return sorted(names, key=lambda name: (-self.killers[path, name], self.limits[name]))
 
@@ -582,7 +440,8 @@ def run(arguments):
         name, wrong = answer
         n_killed += bool(name)
         n = n_killed + len(survivors) + (not name)
-        unseen = "" if world.order(mutant) else " (no test executes the line)"
+        seen = world.reach.tests(mutant.path, mutant.number, mutant.is_table)
+        unseen = "" if seen else " (no test executes the line in a process that tells)"
         outcome = f"killed by {name}: {wrong}" if name else "SURVIVED" + unseen
         print(f"[{number}/{arguments.count}] {place}: {outcome} ({took:.0f} s; {100 * n_killed // n} %)", flush=True)
         if not name:
