@@ -162,6 +162,7 @@ START_TEST(test_no_more_categories_than_there_may_be_are_ever_made) {
                 ck_assert_ptr_nonnull(last);
         }
         ck_assert(!dt_category_enabled(last));
+        ck_assert_ptr_eq(last, dt_category_find_or_add("", NULL, NULL)); /* nobody's */
         ck_assert(dt_category_enabled(dt_category_find_or_add("one of many 0", NULL, NULL)));
         DT_INSTANT(*last, "nowhere");
         world_free(world);

@@ -193,6 +193,31 @@ START_TEST(test_sessions_that_lose_events_find_back_to_each_other) {
 }
 END_TEST
 
+START_TEST(test_each_session_hears_the_names_that_its_own_events_have) {
+        World *world = world_new();
+        Trace *trace = world->trace;
+        unsigned n_render = 0;
+
+        /* The last two share what they are told, but not with the first. */
+        world_record(world, NULL, "net");
+        world_record(world, NULL, "render");
+        world_record(world, NULL, "render");
+        DT_INSTANT(net, "common", DT_INT("n", 1));
+        DT_INSTANT(render, "common", DT_INT("n", 2));
+        world_read_all(world);
+        ck_assert_uint_eq(trace->n_events, 3);
+        for (size_t i = 0; i < trace->n_events; i++) {
+                const bool is_render = strcmp(trace->events[i].category, "render") == 0;
+
+                ck_assert_str_eq(trace->events[i].name, "common");
+                ck_assert_str_eq(trace->events[i].args, is_render ? "n=2" : "n=1");
+                n_render += is_render;
+        }
+        ck_assert_uint_eq(n_render, 1);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_more_sessions_than_there_is_room_for_are_refused) {
         World *world = world_new();
 
@@ -217,4 +242,5 @@ TEST_MAIN("track-sessions",
           test_a_session_that_comes_later_hears_the_time_but_no_ends_from_before,
           test_a_session_that_is_cleared_leaves_its_like_whole,
           test_sessions_that_lose_events_find_back_to_each_other,
+          test_each_session_hears_the_names_that_its_own_events_have,
           test_more_sessions_than_there_is_room_for_are_refused)

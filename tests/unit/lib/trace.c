@@ -360,6 +360,16 @@ static void add_up(Trace *trace, TraceEvent *event) {
         event->int_value = (int64_t)track->sum;
 }
 
+/* A track shows states, the values of a counter, or neither, and says so. */
+static void check_kind(Trace *trace, const TraceEvent *event) {
+        const TraceTrack *track = trace_track(trace, event->uuid);
+
+        if (!track)
+                return;
+        ck_assert_int_eq(track->is_states, event->type == 5);
+        ck_assert_int_eq(track->is_counter, event->type == 4);
+}
+
 static void read_event(Trace *trace, unsigned number, const WireField *body, size_t n_packet) {
         TraceSequence *sequence = trace_sequence(trace, number);
         TraceEvent *event;
@@ -381,6 +391,7 @@ static void read_event(Trace *trace, unsigned number, const WireField *body, siz
         for_each_field(&reader, &field, body->data, body->n_bytes)
                 read_event_field(sequence, event, &field);
         add_up(trace, event);
+        check_kind(trace, event);
 }
 
 /* Adds "prefix" "number=value" to what is known of a track. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -191,6 +193,25 @@ PORT_TEST(test_an_unknown_request_is_said_to_be_one) {
         close(client);
 }
 
+/* So it cannot fill the service's memory either. */
+PORT_TEST(test_nothing_is_read_from_a_peer_that_is_paused) {
+        int client = bound_client(), n_unread = 0;
+        size_t n_before = n_calls;
+
+        port_connection_pause(connection);
+        call(client, METHOD_ECHO, "later");
+        run();
+        ck_assert_int_eq(ioctl(client, SIOCOUTQ, &n_unread), 0);
+        ck_assert_int_gt(n_unread, 0);
+        ck_assert_uint_eq(n_calls, n_before);
+        port_connection_resume(connection);
+        run();
+        ck_assert_int_eq(ioctl(client, SIOCOUTQ, &n_unread), 0);
+        ck_assert_int_eq(n_unread, 0);
+        ck_assert_uint_eq(n_calls, n_before + 1);
+        close(client);
+}
+
 PORT_TEST(test_a_peer_is_sent_nothing_while_its_port_closes) {
         const int client = bound_client();
         uint8_t byte;
@@ -212,4 +233,5 @@ TEST_MAIN("port",
           test_the_longest_frame_may_come_in_many_pieces,
           test_empty_frames_and_identities_are_passed_over,
           test_an_unknown_request_is_said_to_be_one,
+          test_nothing_is_read_from_a_peer_that_is_paused,
           test_a_peer_is_sent_nothing_while_its_port_closes)
