@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether a trace has what test-producers wrote: each number once, in its order, and no gap that nobody has counted.
 
-Usage: restart-check.py [--gaps] FILE NAME...
-       restart-check.py --field=NUMBER FILE
+Usage: restart-check.py [--gaps] [--field=NUMBER]... FILE [NAME...]
 
-Each NAME is that of a program, and there may be no other. --gaps: any gap will do, as with programs that count for all
-of their recordings together. --field: of packets with that field, by whomever: none is there twice, and those of a
-sequence are in the order of their time.
+Each NAME is that of a program, and there may be no other, if any is named. --gaps: any gap will do, as with programs
+that count for all of their recordings together. --field: of packets with that field, by whomever: none is there twice,
+and those of a sequence are in the order of their time.
 """
 
+import argparse
 import re
 import sys
 
@@ -16,65 +16,77 @@ import trace_file
 
 TEST_EVENT, DROPPED = 900, 42
 TIMESTAMP, SEQUENCE = 8, 10
+TEXT = re.compile(rb"([a-z0-9]+)-(\d+)\.")
 
 
-def numbers(path):
+class Numbers:
     """By program: each packet's number, and whether it says that packets before it were dropped."""
-    found = {}
-    with open(path, "rb") as file:
-        data = file.read()
-    for packet in trace_file.packets(data):
-        at = {number: value for number, value, _ in trace_file.fields(packet)}
-        match = re.search(rb"([a-z0-9]+)-(\d+)\.", at.get(TEST_EVENT, b""))
+
+    def __init__(self, names, may_have_gaps):
+        self.names, self.may_have_gaps, self.found = names, may_have_gaps, {}
+
+    def see(self, _, at):
+        match = TEXT.search(at[TEST_EVENT]) if TEST_EVENT in at else None
         if match:
-            found.setdefault(match[1].decode(), []).append((int(match[2]), DROPPED in at))
-    return found
+            self.found.setdefault(match[1].decode(), []).append((int(match[2]), DROPPED in at))
+
+    def check_program(self, name, packets):
+        last = n_gaps = 0
+        for number, says_drop in packets:
+            if number <= last:
+                sys.exit(f"{name}: {number} comes behind {last}")
+            if number > last + 1 and not says_drop and not self.may_have_gaps:
+                sys.exit(f"{name}: {last + 1} to {number - 1} are missing, and nobody says so")
+            n_gaps += number > last + 1
+            last = number
+        print(f"# {name}: {len(packets)} packets up to {last}, {last - len(packets)} missing in {n_gaps} gaps")
+
+    def finish(self):
+        if self.names and sorted(self.found) != sorted(self.names):
+            sys.exit(f"packets of {sorted(self.found)}, wanted {sorted(self.names)}")
+        for name in self.names:
+            self.check_program(name, self.found[name])
 
 
-def check(name, packets, may_have_gaps):
-    last = n_gaps = 0
-    for number, says_drop in packets:
-        if number <= last:
-            sys.exit(f"{name}: {number} comes behind {last}")
-        if number > last + 1 and not says_drop and not may_have_gaps:
-            sys.exit(f"{name}: {last + 1} to {number - 1} are missing, and nobody says so")
-        n_gaps += number > last + 1
-        last = number
-    print(f"# {name}: {len(packets)} packets up to {last}, {last - len(packets)} missing in {n_gaps} gaps")
+class Field:
+    """Packets with a field: each once, and in the order of their time."""
 
+    def __init__(self, number):
+        self.number, self.seen, self.last = number, set(), {}
 
-def check_sequences(path, number):
-    seen, last = set(), {}
-    with open(path, "rb") as file:
-        data = file.read()
-    for packet in trace_file.packets(data):
-        at = {number: value for number, value, _ in trace_file.fields(packet)}
-        if number not in at:
-            continue
+    def see(self, packet, at):
+        if self.number not in at:
+            return
         sequence, time = at[SEQUENCE], at[TIMESTAMP]
-        if packet in seen:
+        if packet in self.seen:
             sys.exit(f"sequence {sequence}: a packet of {time} is there twice")
-        if time < last.get(sequence, 0):
-            sys.exit(f"sequence {sequence}: {time} comes behind {last[sequence]}")
-        seen.add(packet)
-        last[sequence] = time
-    print(f"# field {number}: {len(seen)} packets of {len(last)} sequences")
-    if len(seen) < 2:
-        sys.exit("that is too few")
+        if time < self.last.get(sequence, 0):
+            sys.exit(f"sequence {sequence}: {time} comes behind {self.last[sequence]}")
+        self.seen.add(packet)
+        self.last[sequence] = time
+
+    def finish(self):
+        print(f"# field {self.number}: {len(self.seen)} packets of {len(self.last)} sequences")
+        if len(self.seen) < 2:
+            sys.exit(f"of field {self.number} there are too few")
 
 
 def main():
-    arguments = sys.argv[1:]
-    if arguments[0].startswith("--field="):
-        check_sequences(arguments[1], int(arguments[0].partition("=")[2]))
-        return
-    may_have_gaps = arguments[0] == "--gaps"
-    path, *names = arguments[may_have_gaps:]
-    found = numbers(path)
-    if sorted(found) != sorted(names):
-        sys.exit(f"{path}: packets of {sorted(found)}, wanted {sorted(names)}")
-    for name in names:
-        check(name, found[name], may_have_gaps)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gaps", action="store_true")
+    parser.add_argument("--field", action="append", type=int, default=[])
+    parser.add_argument("file")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    checks = [Numbers(arguments.names, arguments.gaps)] + [Field(number) for number in arguments.field]
+    with open(arguments.file, "rb") as file:
+        data = file.read()
+    for packet in trace_file.packets(data):
+        at = {number: value for number, value, _ in trace_file.fields(packet)}
+        for check in checks:
+            check.see(packet, at)
+    for check in checks:
+        check.finish()
 
 
 main()

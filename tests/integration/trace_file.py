@@ -4,11 +4,15 @@
 Written from the format's description and not from our reader, so that a mistake there does not hide one here.
 """
 
+import ctypes
+import ctypes.util
+import functools
 import subprocess
 import zlib
 
 PACKET, DEFLATE, ZSTD = 1, 50, 133
 COMPRESSED = (DEFLATE, ZSTD)
+UNPACKED_MAX = 1 << 26
 
 
 class NotATrace(Exception):
@@ -53,9 +57,31 @@ def frames(data):
         yield packet, end
 
 
+def unpack_zstd(library, data):
+    """With the library, as a process for each packet takes long. None: the frame does not say how large it is."""
+    library.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    size = library.ZSTD_getFrameContentSize(data, ctypes.c_size_t(len(data)))
+    if size > UNPACKED_MAX:
+        return None
+    room = ctypes.create_string_buffer(size)
+    n = library.ZSTD_decompress(room, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+    return room.raw if n == size else None
+
+
+@functools.cache
+def zstd_library():
+    name = ctypes.util.find_library("zstd")
+    return name and ctypes.CDLL(name)
+
+
 def unpack(number, data):
     if number == DEFLATE:
         return zlib.decompress(data)
+    library = zstd_library()
+    unpacked = unpack_zstd(library, data) if library else None
+    if unpacked is not None:
+        return unpacked
     return subprocess.run(["zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 

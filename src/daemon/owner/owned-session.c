@@ -169,8 +169,19 @@ void owned_sessions_tick(OwnedSessions *sessions, uint64_t now) {
 
 static void on_flushed_to_leave(void *userdata, int outcome) {
         OwnedSession *session = userdata;
+        InstanceCursor cursor = {};
+        InstanceInfo silent;
 
         session->is_ready_to_leave = true;
+        while (session_next_silent(session->session, &cursor, &silent))
+                log_user(session_options(session->session)->owner.uid,
+                         LOG_NOTICE,
+                         "session %" PRIu64
+                         ": the service leaves without what \"%s\" of \"%s\" has "
+                         "not handed over",
+                         session_id(session->session),
+                         silent.source,
+                         silent.producer);
 }
 
 static void owned_session_flush_to_leave(OwnedSession *session) {
@@ -178,7 +189,7 @@ static void owned_session_flush_to_leave(OwnedSession *session) {
 
         session->is_leaving = true;
         r = session_flush(session->session,
-                          0,
+                          OWNED_LEAVE_FLUSH_NS,
                           0,
                           on_flushed_to_leave,
                           session,

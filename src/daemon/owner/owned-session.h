@@ -15,6 +15,10 @@
 #include "output/session-stream.h"
 #include "shared/list.h"
 
+/* How long a service that is told to end waits for programs to hand over what they have for a session that it leaves to
+ * the next one. Native ones keep the rest, and so does the next service for them. */
+#define OWNED_LEAVE_FLUSH_NS UINT64_C(1000000000)
+
 typedef struct OwnedSession OwnedSession;
 typedef struct OwnedSessions OwnedSessions;
 
