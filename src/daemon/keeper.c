@@ -56,7 +56,8 @@ static Leaving leaving_of_port(OwnedSession *owned, const char *key) {
         return (Leaving){ .owned = owned, .owner = "", .key = key };
 }
 
-/* systemd closes what is too much, so nobody is to take all of it. */
+/* systemd closes what is too much, so nobody is to take all of it, nor are a few together: each user leaves as many
+ * free as he has. */
 static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
         size_t n = one->n_descriptors, n_of_user = n;
         const Kept *kept;
@@ -65,7 +66,8 @@ static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
                 n += kept->n_descriptors;
                 n_of_user += kept->user == one->user ? kept->n_descriptors : 0;
         }
-        return n <= KEEPER_DESCRIPTORS_MAX && n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
+        return n + n_of_user <= KEEPER_DESCRIPTORS_MAX &&
+               n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
 }
 
 static uid_t keeper_user(const Keeper *keeper, const Session *session) {

@@ -40,19 +40,30 @@ ok "who comes then is answered" answers
 kill -KILL "$attacker"
 ok "it leaves when the descriptor is closed" eventually has_ended
 
-# A process that was killed, or has crashed, keeps its connection to the bus for as long as the descriptor hangs.
-service "${service_as[@]}" "$DESKTRACED" --system
-attack
-ok "a descriptor that cannot be closed is passed again" eventually grep -q attacked "$tmp/attacker"
-sleep 1
-kill -KILL "$daemon"
-ok "a process that is killed then dies, but does not end" eventually grep -q '^State:.Z' "/proc/$daemon/status"
-ok "it still has its name" has_owner --system $BUS
-started "${service_as[@]}" "$DESKTRACED" --system --idle-timeout=infinity
-next=$started
-ok "the next process takes the name away" eventually grep -q 'its bus name is taken away' "$tmp/log"
-ok "and answers" answers
-fails "a second one beside it does not" 'cannot own the bus name' "${service_as[@]}" timeout 20 "$DESKTRACED" --system
-ok "the first one goes on" kill -0 "$next"
-kill -KILL "$attacker"
+# A process that was killed, or has crashed, keeps its connection to the bus for as long as the descriptor hangs. One
+# that crashed waits for the thread that hangs before it dumps its core, and is no zombie until then.
+is_dead() { grep -qE '^State:.Z|^CoreDumping:.*1' "/proc/$daemon/status"; }
+n_taken() { grep -c 'its bus name is taken away' "$tmp/log"; }
+has_taken() { [ "$(n_taken)" -gt "$1" ]; }
+ulimit -c unlimited 2>/dev/null
+for signal in KILL SEGV; do
+        # Its core is of no use to anybody: it may not write one into that directory.
+        service "${service_as[@]}" env -C "$tmp" ASAN_OPTIONS=handle_segv=0 "$DESKTRACED" --system
+        attack
+        ok "$signal: a descriptor that cannot be closed is passed again" eventually grep -q attacked "$tmp/attacker"
+        sleep 1
+        n=$(n_taken)
+        kill -$signal "$daemon"
+        ok "$signal: the process dies, but does not end" eventually is_dead
+        ok "$signal: it still has its name" has_owner --system $BUS
+        started "${service_as[@]}" "$DESKTRACED" --system --idle-timeout=infinity
+        next=$started
+        ok "$signal: the next process takes the name away" eventually has_taken "$n"
+        ok "$signal: and answers" answers
+        fails "$signal: a second one beside it does not" 'cannot own the bus name' \
+                "${service_as[@]}" timeout 20 "$DESKTRACED" --system
+        ok "$signal: the first one goes on" kill -0 "$next"
+        kill -KILL "$attacker" "$next"
+        wait "$next" 2>/dev/null
+done
 finish
