@@ -16,6 +16,7 @@ chmod 644 "$tmp/config.pbtxt"
 started as $alice "$DESKTRACE" record --system -q -c "$tmp/config.pbtxt" -o - >"$tmp/recorded.pftrace"
 recorder=$started
 
+not() { ! "$@"; }
 unique_names() { busctl --system list --unique --no-legend | cut -d' ' -f1; }
 # forge TO NAME OLD NEW: a signal to one connection alone
 forge() {
@@ -54,5 +55,20 @@ ok "the innocent program is still known" has_producer innocent
 ok "and its recording is still there" recorded "$innocent_session"
 ok "as is the one of the command line" kill -0 "$recorder"
 ok "which is its session still" are_sessions 2
+
+# A program that says it has heap profiles, and one that says it is the probes: neither is anybody else's.
+started "${attacker_as[@]}" "$TEST_PRODUCER" perf linux.perf
+started "${attacker_as[@]}" "$TEST_PRODUCER" heap android.heapprofd
+ok "an attacker offers heap profiles" eventually has_producer heap
+# instances_of USER: what a session of that user has of the source
+instances_of() {
+        start_as "$1" sources as 1 android.heapprofd && get_as "$1" "$path" $SESSION Sources
+}
+gives "which its own user may record" '^a.ssuus. 1 "android.heapprofd" "heap"' instances_of $bob
+gives "another user's recording does not get them" \
+        '^a.ssuus. 1 "android.heapprofd" "" 0 0 "missing"$' instances_of $alice
+fails "nor what is said to be the probes'" 'no data source is named "linux.perf"' \
+        call_as $alice $ROOT $MANAGER StartSession 'a{sv}' 1 sources as 1 linux.perf
+ok "and there is no program that has the probes' sources" not has_producer perf
 attack_is_over forged
 finish
