@@ -20,7 +20,7 @@ const char answer_range_help_from[] =
         N_("begin at this time: 1.5s after the beginning, or 14:03:05");
 const char answer_range_help_to[] = N_("end at this time");
 const char answer_range_help_around[] =
-        N_("the time of a slice: its name for the longest one, or id:NUMBER");
+        N_("use the time of this slice: a name (its longest slice), or id:NUMBER");
 const char answer_range_help_margin[] = N_("widen the interval by TIME on both sides");
 
 /* How far the wall clock is ahead of the trace's. */

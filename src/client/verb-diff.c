@@ -26,7 +26,7 @@ static const GOptionEntry entries[] = {
         ANSWER_RANGE_OPTIONS(arg_ranges[0]),
         { "metric", 0, 0, G_OPTION_ARG_STRING, &arg_metric,
           N_("compare p50 (default), p99 or total of slices, cpu of programs, or heap"), N_("WHAT") },
-        { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("only this name"), N_("NAME") },
+        { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("compare only this name"), N_("NAME") },
         { "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_fail_if,
           N_("exit with status 10 if a name changed by more than this: 'frame +10%'"), N_("CHANGE") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 20)"), N_("N") },

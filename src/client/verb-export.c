@@ -23,10 +23,10 @@ static gboolean arg_force;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("write to FILE, or '-' for stdout (default); fleet: below this directory"), N_("FILE") },
+          N_("write to FILE; - is stdout (default); fleet: write below this directory"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the file if it exists"), NULL },
         { "table", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_tables,
-          N_("export this table; sqlite and fleet take several (default: all; else slice)"), N_("NAME") },
+          N_("export this table; sqlite and fleet take several (default: all; other formats: slice)"), N_("NAME") },
         { "machine", 0, 0, G_OPTION_ARG_STRING, &arg_machine,
           N_("fleet: use this name for the machine, instead of a hash of its number"), N_("NAME") },
         { "samples", 0, 0, G_OPTION_ARG_STRING, &arg_samples,
