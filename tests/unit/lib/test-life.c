@@ -110,6 +110,32 @@ START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
 }
 END_TEST
 
+START_TEST(test_a_forked_child_has_no_descriptor_of_the_librarys) {
+        World *world = world_new();
+        int fds[FDS_MAX], status;
+        unsigned n_fds;
+        pid_t pid;
+
+        world_record(world, NULL, NULL);
+        n_fds = library_fds(world, fds);
+        ck_assert_uint_eq(n_fds, 4);
+        pid = fork();
+        if (pid == 0) {
+                int n_open = 0;
+
+                for (unsigned i = 0; i < n_fds; i++)
+                        n_open += fcntl(fds[i], F_GETFD) >= 0;
+                _exit(n_open);
+        }
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
+        DT_INSTANT(render, "of the parent");
+        world_read(world);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "of the parent"), 1);
+        world_free(world);
+}
+END_TEST
+
 static const char *on_setup(dt_instance *instance, const void *config, size_t n, void *userdata) {
         return NULL;
 }
@@ -529,6 +555,7 @@ END_TEST
 
 TEST_MAIN("life",
           test_descriptors_that_the_program_has_taken_over_are_left_alone,
+          test_a_forked_child_has_no_descriptor_of_the_librarys,
           test_a_source_can_go_although_its_thread_cannot_be_woken,
           test_a_program_without_standard_streams_is_recorded,
           test_errno_stays_what_it_was,
