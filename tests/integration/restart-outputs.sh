@@ -147,4 +147,30 @@ kill -STOP "$(service_pid)"
 kill -KILL "$client"
 ok 'a service is killed together with the command that records' ends KILL
 ok 'whose recording ends then' eventually not has_session .
+
+# Into a pipe that nobody empties, and which has less room than what is read into it.
+producer busy org.example.busy busy
+sed s/org.example.count/org.example.busy/ ring.pbtxt >busy.pbtxt
+mkfifo full
+exec 9<>full
+"$DESKTRACE" record --user --ring -n read -c busy.pbtxt -o - >full 2>read.said &
+client=$!
+pids+=("$client")
+ok 'one more ring is recorded' eventually has_session MiB
+"$DESKTRACE" snapshot --user -o - read >full 2>snapshot.said &
+snapshot=$!
+pids+=("$snapshot")
+ok 'a snapshot of it is read' eventually has_session stopped
+ok 'the service is killed' ends KILL
+wait "$snapshot" && status=0 || status=$?
+ok 'who reads it is told' test "$status" = 8
+ok 'with what to do' grep -q 'The service stopped unexpectedly' snapshot.said
+ok 'the ring itself goes on' eventually counts 'the recording goes on' read.said 1
+kill -INT "$client"
+ok 'it is read' eventually has_session stopped
+ok 'the service is killed once more' ends KILL
+wait "$client" && status=0 || status=$?
+exec 9<&-
+ok 'who reads it is told, too' test "$status" = 8
+ok 'also what to do' grep -q 'The service stopped unexpectedly' read.said
 finish
