@@ -17,6 +17,7 @@ said 'it has recorded processes' '^linux\.process_stats +[a-z_]+ +[1-9]'
 said 'memory' '^meminfo'
 said 'and the example' '^frame +mandelbrot'
 said 'it says what is missing, and what helps' "^The kernel's events are not recorded: .*--privileged"
+left_a_page in_container
 suite in_container
 
 chroot "$root" chown -R alice: $PROJECT

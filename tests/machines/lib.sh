@@ -355,11 +355,20 @@ user() {
 # What several cases look at
 #
 
+# left_a_page VERB...: beside the recording of the README's first command
+left_a_page() {
+        ok 'it has left the recording, and a page of it' "$@" sh -c '
+                test -s desktrace-try.pftrace &&
+                        head -c 15 desktrace-try.html | grep -i "^<!doctype html>" &&
+                        grep -c mandelbrot desktrace-try.html'
+}
+
 # The README's first command, where nothing is prepared.
 readme_try() {
         ok "the README's first command succeeds" as_root bash -euc "$(readme '# Desktrace' '^\./scripts/try')"
         said 'it has recorded the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
         said 'and the example' '^frame +mandelbrot'
+        left_a_page as_root
 }
 
 # The README's way to install, as root, and a recording with what was installed.
