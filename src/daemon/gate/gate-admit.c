@@ -27,6 +27,7 @@
 #define WHY_UNCLOSED                                                      \
         "descriptors that its user has passed before are not closed yet " \
         "(CLOSER_PENDING_MAX); try again later"
+#define WHY_GONE   "it has descriptors, and its sender has left the bus"
 #define WHY_IN_USE "too many descriptors of its user are in use; end some sessions first"
 #define WHY_FALSE  "the message has another number of descriptors than it says"
 
@@ -60,12 +61,12 @@ void flow_take_answer(GateFlow *flow, const GateAnswer *answer) {
         const uint64_t n = flow->n_asked;
 
         flow->n_asked = 0;
-        flow->fds_user = answer->is_wanted ? answer->user : (uid_t)-1;
+        flow->fds_user = answer->user;
         if (answer->is_wanted) {
                 flow->n_need = n;
                 return;
         }
-        flow_refuse(flow, &flow->asked, flow->why);
+        flow_refuse(flow, &flow->asked, answer->is_gone ? WHY_GONE : flow->why);
         flow->n_skip = n - answer->n_dropped;
 }
 

@@ -8,7 +8,10 @@
 #include "shared/log-user.h"
 
 void gate_log(Gate *gate, uid_t user, const char *what, const char *why) {
-        log_user(user, LOG_NOTICE, "%s (user %u): %s", what, (unsigned)user, why);
+        if (user == (uid_t)-1)
+                log_user(user, LOG_NOTICE, "%s: %s", what, why);
+        else
+                log_user(user, LOG_NOTICE, "%s (user %u): %s", what, (unsigned)user, why);
 }
 
 void gate_is_ready(Gate *gate) {

@@ -62,11 +62,12 @@ static ssize_t drop_byte(int fd) {
 static void find_answer(const GateThread *thread, const GateQuestion *question, GateAnswer *ret) {
         ssize_t n;
 
-        *ret = (GateAnswer){};
-        ret->is_wanted = !question->is_refused &&
-                         thread->options.find_user(
-                                 thread->options.userdata, question->sender, &ret->user) == 0 &&
-                         !closer_is_full(ret->user);
+        *ret = (GateAnswer){ .user = (uid_t)-1 };
+        if (!question->is_refused) {
+                ret->is_gone = thread->options.find_user(
+                                       thread->options.userdata, question->sender, &ret->user) != 0;
+                ret->is_wanted = !ret->is_gone && !closer_is_full(ret->user);
+        }
         if (ret->is_wanted)
                 return;
         n = drop_byte(question->fd);
@@ -108,7 +109,7 @@ static void answer_question(GateThread *thread) {
         wake(thread);
 }
 
-static void take_answer(GateThread *thread) {
+static bool take_answer(GateThread *thread) {
         GateAnswer answer;
         bool is_answered;
 
@@ -120,15 +121,19 @@ static void take_answer(GateThread *thread) {
         pthread_mutex_unlock(&thread->lock);
         if (is_answered && thread->gate)
                 gate_answer(thread->gate, &answer);
+        return is_answered;
 }
 
 /*
  * Turns
  */
 
+/* The turn takes the event that an answer comes with, so the answer is looked for afterwards: one that comes meanwhile
+ * is taken now, or has its event still. */
 bool gate_thread_turn(GateThread *thread) {
-        take_answer(thread);
         gates_turn(thread->gates);
+        if (take_answer(thread))
+                gates_turn(thread->gates);
         return gates_are_ready(thread->gates);
 }
 

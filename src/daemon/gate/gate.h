@@ -49,7 +49,8 @@ typedef struct GateQuestion {
 
 typedef struct GateAnswer {
         bool is_wanted;
-        uid_t user;       /* the login user of the sender, if the message is accepted */
+        bool is_gone;     /* the sender: nobody can be charged for the descriptors */
+        uid_t user;       /* the login user of the sender, if it is known, or -1 */
         size_t n_dropped; /* otherwise: this many bytes were read, with all descriptors */
 } GateAnswer;
 

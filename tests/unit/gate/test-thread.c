@@ -9,14 +9,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "closer/closer.h"
 #include "gate/gate-thread.h"
 #include "shared/fd.h"
 #include "test.h"
 #include "world.h"
 
-#define ROOM     1024
-#define WAIT_MS  20000
-#define PAUSE_US 50000 /* long enough for a thread that does what it must not */
+#define ROOM      1024
+#define WAIT_MS   20000
+#define PAUSE_US  50000 /* long enough for a thread that does what it must not */
+#define N_ANSWERS 3000
+#define N_TURNS   1024
 
 typedef struct ThreadWorld {
         GateThread *thread;
@@ -164,8 +167,52 @@ START_TEST(test_loop_drops_what_nobody_wants) {
 }
 END_TEST
 
+/* Its descriptor is closed again. */
+static size_t receive_and_close(ThreadWorld *world) {
+        uint8_t received[ROOM];
+        size_t n, n_fds;
+        int fds[64];
+
+        n = receive(world->service, received, sizeof(received), fds, &n_fds);
+        while (n_fds > 0)
+                fd_close(fds[--n_fds]);
+        return n;
+}
+
+/* The answer may come at any moment of a turn. */
+START_TEST(test_no_answer_is_missed) {
+        const size_t n = make_message(message, 8, 1, ":1.9");
+        const int file = some_file();
+        ThreadWorld world;
+
+        world_begin(&world);
+        gate_thread_hand_over(world.thread);
+        for (unsigned i = 0; i < N_ANSWERS; i++) {
+                size_t n_received = 0;
+
+                send_with_fds(world.bus, message, n, &file, 1);
+                while (gate_thread_turn(world.thread))
+                        ;
+                sem_post(&world.may_find);
+                for (unsigned j = 0; j < i % N_TURNS; j++)
+                        gate_thread_turn(world.thread);
+                for (;;) {
+                        n_received += receive_and_close(&world);
+                        if (n_received == n)
+                                break;
+                        ck_assert(has_input(gate_thread_fd(world.thread)));
+                        gate_thread_turn(world.thread);
+                }
+                closer_replace(NULL); /* it has closed what was passed */
+        }
+        world_end(&world);
+        close(file);
+}
+END_TEST
+
 TEST_MAIN("gate-thread",
           test_thread_has_the_gate_until_the_loop_takes_it,
           test_loop_does_not_wait_to_learn_whose_descriptors_come,
           test_what_was_asked_in_the_loop_is_answered_on_the_thread,
-          test_loop_drops_what_nobody_wants)
+          test_loop_drops_what_nobody_wants,
+          test_no_answer_is_missed)
