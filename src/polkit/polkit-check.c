@@ -2,6 +2,12 @@
 
 /*
  * The call CheckAuthorization() of org.freedesktop.PolicyKit1.Authority, and what it replies.
+ *
+ * When a program ends, its own authentication agent often ends with it, and polkit gives up the question by itself. If
+ * it is told to give the question up at the same moment, polkit 122 can wait for itself forever (its main thread calls
+ * the agent from within g_cancellable_cancel() while GDBus's thread is in g_cancellable_disconnect()), and then no
+ * program on the machine gets an answer. So a question that nobody waits for any longer is taken back only after a
+ * moment in which polkit has not answered it.
  */
 
 #include <errno.h>
@@ -27,14 +33,19 @@ struct PolkitCheck {
         bool is_interactive;
         char id[POLKIT_ID_BYTES]; /* polkit's cancellation id: ours to choose, unique on our connection */
         sd_bus_slot *slot;        /* NULL: it is answered, or was never sent */
-        PolkitCheckDone done;
+        PolkitCheckDone done; /* NULL: nobody waits for the answer any longer */
         void *userdata;
+
+        /* Of one that nobody waits for: the bus has its slot, with which it goes. */
+        sd_event_source *timer;
 };
 
-static void check_cancel(PolkitCheck *check) {
+static unsigned n_left; /* that nobody waits for */
+
+static void cancel(sd_bus *bus, const char *id) {
         int r;
 
-        r = sd_bus_call_method_async(check->bus,
+        r = sd_bus_call_method_async(bus,
                                      NULL,
                                      POLKIT_NAME,
                                      POLKIT_PATH,
@@ -43,20 +54,71 @@ static void check_cancel(PolkitCheck *check) {
                                      NULL,
                                      NULL,
                                      "s",
-                                     check->id);
+                                     id);
         if (r < 0)
                 log_debug("cannot cancel a polkit check: %s", strerror(-r));
 }
 
-PolkitCheck *polkit_check_free(PolkitCheck *check) {
-        if (!check)
-                return NULL;
-        if (check->slot)
-                check_cancel(check);
+/*
+ * Those that nobody waits for
+ */
+
+static void on_left_gone(void *userdata) {
+        PolkitCheck *check = userdata;
+
+        sd_event_source_disable_unref(check->timer);
+        free(check);
+        n_left--;
+}
+
+static int on_left_late(sd_event_source *timer, uint64_t at_usec, void *userdata) {
+        PolkitCheck *check = userdata;
+        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = sd_bus_slot_ref(check->slot);
+
+        cancel(sd_bus_slot_get_bus(slot), check->id);
+        sd_bus_slot_set_floating(slot, false); /* from now on it is only ours */
+        return 0;
+}
+
+/* False: it cannot be left to the bus. */
+static bool leave(PolkitCheck *check) {
+        sd_event *event = sd_bus_get_event(check->bus);
+
+        if (!event || n_left == POLKIT_LEFT_MAX ||
+            sd_event_add_time_relative(event,
+                                       &check->timer,
+                                       CLOCK_BOOTTIME,
+                                       POLKIT_LEFT_USEC,
+                                       0,
+                                       on_left_late,
+                                       check) < 0)
+                return false;
+        if (sd_bus_slot_set_floating(check->slot, true) < 0) {
+                check->timer = sd_event_source_disable_unref(check->timer);
+                return false;
+        }
+        check->done = NULL;
+        check->bus = sd_bus_unref(check->bus);
+        n_left++;
+        sd_bus_slot_set_destroy_callback(check->slot, on_left_gone);
+        sd_bus_slot_unref(check->slot);
+        return true;
+}
+
+static PolkitCheck *check_free(PolkitCheck *check) {
         sd_bus_slot_unref(check->slot);
         sd_bus_unref(check->bus);
         free(check);
         return NULL;
+}
+
+PolkitCheck *polkit_check_free(PolkitCheck *check) {
+        if (!check || !check->slot)
+                return check ? check_free(check) : NULL;
+        if (leave(check))
+                return NULL;
+        cancel(check->bus, check->id);
+        return check_free(check);
 }
 
 /* A challenge although a person could have been asked means that there was nobody to ask: the user has no
@@ -83,10 +145,13 @@ static PolkitVerdict check_read(const PolkitCheck *check, sd_bus_message *reply)
 
 static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         PolkitCheck *check = userdata;
-        const PolkitVerdict verdict = check_read(check, reply);
         const PolkitCheckDone done = check->done;
         void *done_userdata = check->userdata;
+        PolkitVerdict verdict;
 
+        if (!done)
+                return 0;
+        verdict = check_read(check, reply);
         check->slot = sd_bus_slot_unref(check->slot); /* answered: there is nothing to cancel */
         polkit_check_free(check);
         done(done_userdata, verdict);
@@ -144,8 +209,13 @@ static int check_send(PolkitCheck *check, const PolkitCheckOptions *options) {
                                           check->id);
         if (r < 0)
                 return r;
-        return sd_bus_call_async(
-                check->bus, &check->slot, call, on_answer, check, POLKIT_TIMEOUT_USEC);
+        return sd_bus_call_async(check->bus,
+                                 &check->slot,
+                                 call,
+                                 on_answer,
+                                 check,
+                                 options->is_interactive ? POLKIT_PERSON_TIMEOUT_USEC
+                                                         : POLKIT_TIMEOUT_USEC);
 }
 
 int polkit_check_new(PolkitCheck **ret, sd_bus *bus, const PolkitCheckOptions *options) {

@@ -16,7 +16,14 @@
 
 #include "shared/macro.h"
 
-#define POLKIT_TIMEOUT_USEC (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
+#define POLKIT_TIMEOUT_USEC (UINT64_C(25) * 1000000) /* it only looks at its rules */
+#define POLKIT_PERSON_TIMEOUT_USEC \
+        (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
+
+/* How long polkit may still answer a question that nobody waits for, and how many there may be of these: beyond that
+ * limit they are taken back at once. */
+#define POLKIT_LEFT_USEC (UINT64_C(250) * 1000)
+#define POLKIT_LEFT_MAX  64
 
 typedef struct PolkitCheck PolkitCheck;
 
@@ -58,6 +65,7 @@ typedef struct PolkitCheckOptions {
 /* Returns 0 or a negative errno. `bus` is the system bus; everything in the options may go when it returns. */
 int polkit_check_new(PolkitCheck **ret, sd_bus *bus, const PolkitCheckOptions *options);
 
-/* Takes the question back: a prompt that is on the screen goes away. */
+/* Takes the question back: a prompt that is on the screen goes away, after POLKIT_LEFT_USEC if the bus has an event
+ * loop. */
 PolkitCheck *polkit_check_free(PolkitCheck *check);
 DEFINE_CLEANUP(PolkitCheck *, polkit_check_free)

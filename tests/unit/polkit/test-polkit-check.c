@@ -240,6 +240,70 @@ START_TEST(test_a_question_is_taken_back_by_its_own_number) {
 }
 END_TEST
 
+/* With a loop there is time for polkit to give up by itself. */
+static sd_event *begin_with_loop(World *world) {
+        sd_event *event;
+
+        world_init(world);
+        ck_assert_int_ge(sd_event_new(&event), 0);
+        ck_assert_int_ge(sd_bus_attach_event(world->client, event, 0), 0);
+        return event;
+}
+
+/* Whether something comes within a time that is longer than a question is left. */
+static bool is_taken_back(World *world, sd_event *event) {
+        for (unsigned i = 0; i < 100 && !world->cancelled; i++) {
+                sd_event_run(event, POLKIT_LEFT_USEC / 20);
+                turn(world);
+        }
+        return world->cancelled;
+}
+
+START_TEST(test_a_question_of_a_program_that_has_left_is_given_up_by_polkit) {
+        sd_event *event = begin_with_loop(&w);
+
+        ask(&w, connection, true);
+        w.check = polkit_check_free(w.check);
+        turn(&w);
+        ck_assert_ptr_null(w.cancelled);
+        ck_assert_int_ge(sd_bus_reply_method_errorf(
+                                 w.asked, "org.freedesktop.PolicyKit1.Error.Failed", "gone"),
+                         0);
+        ck_assert(!is_taken_back(&w, event));
+        ck_assert_uint_eq(w.n_answers, 0);
+        world_deinit(&w);
+        sd_event_unref(event);
+}
+END_TEST
+
+START_TEST(test_a_question_that_polkit_keeps_is_taken_back) {
+        sd_event *event = begin_with_loop(&w);
+
+        ask(&w, connection, true);
+        w.check = polkit_check_free(w.check);
+        ck_assert(is_taken_back(&w, event));
+        ck_assert_uint_eq(w.n_answers, 0);
+        world_deinit(&w);
+        sd_event_unref(event);
+}
+END_TEST
+
+START_TEST(test_no_more_questions_are_left_to_polkit_than_its_limit) {
+        sd_event *event = begin_with_loop(&w);
+
+        for (unsigned i = 0; i <= POLKIT_LEFT_MAX; i++) {
+                ck_assert_ptr_null(w.cancelled);
+                w.asked = sd_bus_message_unref(w.asked);
+                ask(&w, connection, true);
+                w.check = polkit_check_free(w.check);
+                turn(&w);
+        }
+        ck_assert_ptr_nonnull(w.cancelled);
+        world_deinit(&w); /* with what is left */
+        sd_event_unref(event);
+}
+END_TEST
+
 START_TEST(test_what_was_answered_is_not_taken_back) {
         world_init(&w);
         ask(&w, connection, true);
@@ -256,4 +320,7 @@ TEST_MAIN("polkit-check",
           test_each_reply_is_one_verdict,
           test_an_error_or_another_reply_means_that_there_is_no_polkit,
           test_a_question_is_taken_back_by_its_own_number,
+          test_a_question_of_a_program_that_has_left_is_given_up_by_polkit,
+          test_a_question_that_polkit_keeps_is_taken_back,
+          test_no_more_questions_are_left_to_polkit_than_its_limit,
           test_what_was_answered_is_not_taken_back)
