@@ -13,6 +13,10 @@
 /* Module numbers of files in the stack table; lower ones are for the owner of the table. */
 #define FIRST_FILE_ID 64u
 
+/* How many processes may end before a file is found that others have in no other place, such as a container. Compilers
+ * are many and live shortly, and the next one may live longer. */
+#define GONE_MAX 16
+
 static uint32_t next_id = FIRST_FILE_ID;
 
 static PerfFile *file_free(PerfFile *file) {
@@ -125,7 +129,7 @@ PerfFile *perf_code_file(PerfCode *code, const FileIdentity *identity, const cha
 void perf_code_request(PerfCode *code, PerfFile *file, pid_t pid, const Mapping *mapping) {
         Load *load;
 
-        if (file->is_loading || file->code.state != CODE_UNREAD)
+        if (file->is_loading || file->code.state != CODE_UNREAD || file->gone == pid)
                 return;
         load = load_new(LOAD_FILE, pid);
         if (load) {
@@ -149,6 +153,10 @@ void perf_code_take(PerfCode *code, Load *load) {
 
         file->is_loading = false;
         file->used_at = code->turn;
+        if (load->is_gone && ++file->n_gone < GONE_MAX) {
+                file->gone = load->pid;
+                return;
+        }
         file_set_module(code, file, TAKE(load->module));
         unwinder_forget(code->unwinder);
 }

@@ -23,6 +23,8 @@ typedef struct PerfFile {
         FileIdentity identity;
         char *path;
         bool is_loading;
+        pid_t gone;       /* the process that last ended before the file was found; 0: none */
+        unsigned n_gone;  /* how many did */
         bool is_marked;   /* some process has it mapped */
         uint64_t used_at; /* PerfCode.turn in which a sample was in it */
 } PerfFile;

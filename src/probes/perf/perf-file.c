@@ -128,12 +128,22 @@ static int64_t read_file(ModuleReader *reader, void *buffer, size_t n_bytes, uin
         return (int64_t)n_read;
 }
 
+/* One that has ended, or is about to, has no program. */
+static bool is_gone(pid_t pid) {
+        char path[64], program[1];
+
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        return readlink(path, program, sizeof(program)) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
 static void load_file(Load *load) {
         FileReader reader = { .reader.read = read_file };
 
         reader.fd = open_mapped(load);
-        if (reader.fd < 0)
+        if (reader.fd < 0) {
+                load->is_gone = is_gone(load->pid);
                 return;
+        }
         if (module_new(&load->module, &reader.reader) < 0)
                 load->module = NULL;
         close(reader.fd);

@@ -50,6 +50,7 @@ typedef struct Load {
         uint64_t end;
         char *path;
         Module *module; /* NULL: the file cannot be read, or is no program */
+        bool is_gone;   /* it was not found, and the process has ended */
         /* LOAD_PROCESS */
         char *maps;    /* the text of /proc/PID/maps; NULL: it could not be read */
         char *command; /* its first argument; NULL: none */

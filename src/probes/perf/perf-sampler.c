@@ -102,14 +102,15 @@ static const Mapping *find_mapping(const AddressSpace *space, const CodeFile *fi
         return NULL;
 }
 
-/* Has a file read, and waits for it within the time of this drain. Returns whether the file was read, or cannot be. */
+/* Has a file read, and waits for it within the time of this drain. Returns whether the file was read, or cannot be; not
+ * if only this process's end was in the way. */
 static bool read_file(PerfSampler *sampler, const PerfProcess *process, CodeFile *code) {
         const Mapping *mapping = find_mapping(&process->space, code);
 
         if (!mapping)
                 return false;
         perf_code_request(&sampler->code, perf_file_of(code), process->pid, mapping);
-        while (code->state == CODE_UNREAD && may_wait(sampler))
+        while (perf_file_of(code)->is_loading && may_wait(sampler))
                 wait_for_load(sampler);
         take_loads(sampler);
         return code->state != CODE_UNREAD;

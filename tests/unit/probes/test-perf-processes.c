@@ -4,11 +4,16 @@
 
 #include <check.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "probes/perf/perf-processes.h"
+#include "shared/fd.h"
 #include "test.h"
 
 /* A process that no /proc of this machine has. */
@@ -98,6 +103,72 @@ START_TEST(test_an_answer_of_before_an_exec_is_not_about_the_new_program) {
 }
 END_TEST
 
+static void read_for(PerfCode *code, PerfFile *file, pid_t pid) {
+        Load *load;
+
+        perf_code_request(code, file, pid, &(Mapping){});
+        while (file->is_loading) {
+                loader_wait(code->loader, loader_now_ns() + 1000000);
+                if ((load = loader_take(code->loader))) {
+                        perf_code_take(code, load);
+                        load_free(load);
+                }
+        }
+}
+
+/* What is in a container has its name there alone. */
+START_TEST(test_a_file_that_ended_with_its_process_is_read_from_the_next) {
+        char path[] = "/tmp/desktrace-test-XXXXXX";
+        _cleanup_(fd_closep) int fd = mkstemp(path);
+        Followed followed;
+        struct stat found;
+        PerfFile *file;
+        char *program;
+        size_t n;
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fd_read_file(&program, &n, AT_FDCWD, "/proc/self/exe", 256 << 20), 0);
+        ck_assert_int_eq(fd_write_all(fd, program, n), 0);
+        free(program);
+        ck_assert_int_eq(fstat(fd, &found), 0);
+        followed_init(&followed, NULL);
+        file = perf_code_file(
+                &followed.code,
+                &(FileIdentity){ major(found.st_dev), minor(found.st_dev), found.st_ino },
+                "/no/such/file");
+        ck_assert_ptr_nonnull(file);
+        read_for(&followed.code, file, NOBODY);
+        ck_assert_int_eq(file->code.state, CODE_UNREAD);
+        perf_code_request(&followed.code, file, NOBODY, &(Mapping){});
+        ck_assert(!file->is_loading); /* it is not tried again */
+        free(file->path);
+        file->path = strdup(path); /* here it is known */
+        read_for(&followed.code, file, getpid());
+        ck_assert_int_eq(file->code.state, CODE_READ);
+        unlink(path);
+        followed_deinit(&followed);
+}
+END_TEST
+
+/* And not for ever. */
+START_TEST(test_a_file_is_given_up_that_no_process_has_long_enough) {
+        Followed followed;
+        PerfFile *file;
+
+        followed_init(&followed, NULL);
+        file = perf_code_file(&followed.code, &(FileIdentity){ .inode = 1 }, "/no/such/file");
+        ck_assert_ptr_nonnull(file);
+        for (pid_t pid = NOBODY + 1; pid <= NOBODY + 16; pid++) {
+                ck_assert_int_eq(file->code.state, CODE_UNREAD);
+                read_for(&followed.code, file, pid);
+        }
+        ck_assert_int_eq(file->code.state, CODE_OPAQUE);
+        followed_deinit(&followed);
+}
+END_TEST
+
 TEST_MAIN("perf-processes",
           test_a_program_is_in_scope_from_its_beginning,
-          test_an_answer_of_before_an_exec_is_not_about_the_new_program)
+          test_an_answer_of_before_an_exec_is_not_about_the_new_program,
+          test_a_file_that_ended_with_its_process_is_read_from_the_next,
+          test_a_file_is_given_up_that_no_process_has_long_enough)
