@@ -9,8 +9,8 @@ static int on_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 static int outage_begin(Outage *outage) {
-        if (outage_is_on(outage))
-                return 0;
+        if (outage_is_on(outage)) /* a process of it was there, if only for a moment */
+                return sd_event_source_set_time_relative(outage->timer, OUTAGE_MAX_USEC);
         sd_event_now(outage->options.event, CLOCK_MONOTONIC, &outage->since_usec);
         return sd_event_add_time_relative(outage->options.event,
                                           &outage->timer,

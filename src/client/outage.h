@@ -6,7 +6,7 @@
  *
  * On a message bus it comes back under its name. A private service that we keep ourselves (service-keeper.h) comes back
  * on its socket, where a new connection waits for it; the old one is replaced. If neither happens within
- * OUTAGE_MAX_USEC, or a connection of another kind is closed, it is over.
+ * OUTAGE_MAX_USEC of the last time that it went, or a connection of another kind is closed, it is over.
  */
 
 #include <stdint.h>

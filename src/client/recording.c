@@ -336,8 +336,9 @@ static int on_service_lost(void *userdata) {
 
         if (!recording->result->is_started)
                 return 0; /* the call's own error says more */
-        return outage_is_on(&recording->outage) ? recording_fail_lost(recording)
-                                                : recording_fail_errno(recording, -ECONNRESET);
+        if (outage_is_on(&recording->outage) && !recording->options->client->destination)
+                return recording_fail_lost(recording);
+        return recording_fail_errno(recording, -ECONNRESET);
 }
 
 /* What is being read is gone with it. */
