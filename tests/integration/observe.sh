@@ -90,7 +90,7 @@ kill "$long"
 
 many=$(seq -f "data_sources { config { name: 'qqq.wwwwww.%g' } }" 1000 1129)
 kept_path=$path
-start 2 detach b true config-text s "buffers { size_kb: 4 } $many"
+start 3 detach b true duration-ms u 60000 config-text s "buffers { size_kb: 4 } $many"
 ok "a session of 130 sources is told" heard "InterfacesAdded .*objectpath '$path'.*'State'"
 ok "but not its sources" test -z "$(grep -o "InterfacesAdded .*qqq.wwwwww.1000" "$tmp/signals")"
 gives "which can be read" '^a\(ssuus\) 130 ' property "$path" Sources
