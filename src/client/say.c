@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <glib/gi18n.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +51,18 @@ void say_set_bus_option(const char *option) {
         bus_option = option;
 }
 
+/* As "head" does when it has read enough. That is no news to the user. */
+static bool has_reader_left(void) {
+        struct pollfd output = { .fd = STDOUT_FILENO };
+
+        return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+}
+
 ExitStatus say_flush(ExitStatus status) {
         if (fflush(stdout) == 0 && !ferror(stdout))
                 return status;
-        say_error(_("cannot write the output: %m"));
+        if (!has_reader_left())
+                say_error(_("cannot write the output: %m"));
         return status == STATUS_OK ? STATUS_FAILED : status;
 }
 

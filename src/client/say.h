@@ -15,8 +15,8 @@
 /* Prints "desktrace: …"; %m is the errno at the time of the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
 
-/* Flushes stdout before the program ends. Returns the given status, or reports a full disk or a closed pipe and returns
- * a failure. */
+/* Flushes stdout before the program ends. Returns the given status, or a failure: a full disk is reported, a pipe whose
+ * reader has left is not. */
 ExitStatus say_flush(ExitStatus status);
 
 /* Prints what to do about it, or nothing if that is NULL. "{bus}" becomes the option below. */

@@ -170,6 +170,14 @@ exits 7 'a trace that is larger than it may be is refused' '--memory' "$DESKTRAC
 
 # Files that are not whole
 head -c -1 app.pftrace >cut.pftrace
+# What a reader that has seen enough leaves behind: nothing is said, and the status is no success.
+seen_enough() {
+        bash -c 'status=0
+                { "$DESKTRACE" query --csv --no-legend app.pftrace "WITH RECURSIVE n(i) AS (
+                        SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000) SELECT i FROM n" || status=$?
+                        echo "status $status" >&2; } | head -n 1'
+}
+gives 'a reader that leaves is no error to tell' '^1 status 1$' eval 'seen_enough 2>&1 | tr "\n" " " | sed "s/ \$//"'
 exits 6 'a cut file answers as far as it goes, and says so' 'not complete' "$DESKTRACE" query cut.pftrace \
         'SELECT count(*) FROM slice'
 exits 1 'what is no trace is no trace' 'not a Perfetto trace' "$DESKTRACE" query q.sql 'SELECT 1'
