@@ -70,8 +70,13 @@ next_process KILL
 ok "all of it is there" are_stored 958
 ok "and is still charged" keeps_not $bob 1
 
-# Outputs that nobody reads: the pipe is full before anything is written.
-mkfifo -m 666 "$tmp/pipe"
+# Outputs that nobody reads: the pipe is full before anything is written. On the root of a container it would not be
+# kept, as that lies on top of another file system.
+outputs=$(mktemp -d /dev/shm/desktrace-test.XXXXXX)
+trap 'rm -rf "$outputs"; cleanup' EXIT
+chmod 755 "$outputs"
+pipe=$outputs/pipe
+mkfifo -m 666 "$pipe"
 started /usr/bin/python3 -c 'import fcntl, os, sys, time
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_NONBLOCK)
 fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, 4096)
@@ -79,11 +84,11 @@ try:
     while os.write(fd, b"x" * 4096):
         pass
 except BlockingIOError:
-    time.sleep(600)' "$tmp/pipe"
+    time.sleep(600)' "$pipe"
 into_pipe() { # the session belongs to a connection, which stays
         : >"$tmp/into"
         setpriv --reuid=news --clear-groups -- "$TEST_CONSUMER" system start org.example.innocent output \
-                3<>"$tmp/pipe" >"$tmp/into" 2>>"$tmp/log" &
+                3<>"$pipe" >"$tmp/into" 2>>"$tmp/log" &
         pids+=("$!")
         eventually test -s "$tmp/into"
 }
