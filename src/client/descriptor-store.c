@@ -56,7 +56,7 @@ static void descriptor_store_remove(DescriptorStore *store, const char *name) {
         store->n = n;
 }
 
-/* The value behind NAME= in one of the lines; "": there is none. */
+/* The value behind NAME= in one of the lines; "" if no line begins with it. */
 static const char *find_value(char **lines, const char *name) {
         for (; *lines; lines++)
                 if (g_str_has_prefix(*lines, name))
@@ -65,9 +65,7 @@ static const char *find_value(char **lines, const char *name) {
 }
 
 /* The descriptors are taken over. */
-static void
-descriptor_store_apply(DescriptorStore *store, const char *text, int *fds, size_t n_fds) {
-        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+static void descriptor_store_apply(DescriptorStore *store, char **lines, int *fds, size_t n_fds) {
         const char *name = find_value(lines, "FDNAME=");
 
         if (streq(find_value(lines, "FDSTOREREMOVE="), "1"))
@@ -91,15 +89,10 @@ static pid_t message_sender(struct msghdr *message) {
         return 0;
 }
 
-static bool says_ready(const char *text) {
-        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-        return streq(find_value(lines, "READY="), "1");
-}
-
 bool descriptor_store_hear(DescriptorStore *store, int fd, pid_t from, bool *is_ready) {
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int)) +
                                               CMSG_SPACE(sizeof(struct ucred))];
+        g_auto(GStrv) lines = NULL;
         char text[MESSAGE_BYTES_MAX + 1];
         struct iovec iovec = { .iov_base = text, .iov_len = MESSAGE_BYTES_MAX };
         struct msghdr message = { .msg_iov = &iovec,
@@ -119,7 +112,8 @@ bool descriptor_store_hear(DescriptorStore *store, int fd, pid_t from, bool *is_
         if (message_sender(&message) != from || (message.msg_flags & MSG_TRUNC))
                 n = 0;
         text[n] = 0;
-        descriptor_store_apply(store, text, fds, n_fds);
-        *is_ready |= says_ready(text);
+        lines = g_strsplit(text, "\n", -1);
+        descriptor_store_apply(store, lines, fds, n_fds);
+        *is_ready |= streq(find_value(lines, "READY="), "1");
         return true;
 }

@@ -21,8 +21,8 @@ typedef struct TcpOwner {
 void tcp_owner_init(TcpOwner *owner, const struct sockaddr_in *listener);
 void tcp_owner_deinit(TcpOwner *owner);
 
-/* The uid that has the socket at `peer`, which is connected to `own`. false: there is none, or nobody has it open any
- * longer. */
+/* Finds the uid that has the socket at `peer`, which is connected to `own`. False if there is no such socket, or nobody
+ * has it open any longer. */
 bool tcp_owner_find(const TcpOwner *owner,
                     uid_t *ret,
                     const struct sockaddr_in *peer,

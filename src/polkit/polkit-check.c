@@ -105,20 +105,15 @@ static bool leave(PolkitCheck *check) {
         return true;
 }
 
-static PolkitCheck *check_free(PolkitCheck *check) {
+PolkitCheck *polkit_check_free(PolkitCheck *check) {
+        if (!check || (check->slot && leave(check)))
+                return NULL;
+        if (check->slot)
+                cancel(check->bus, check->id);
         sd_bus_slot_unref(check->slot);
         sd_bus_unref(check->bus);
         free(check);
         return NULL;
-}
-
-PolkitCheck *polkit_check_free(PolkitCheck *check) {
-        if (!check || !check->slot)
-                return check ? check_free(check) : NULL;
-        if (leave(check))
-                return NULL;
-        cancel(check->bus, check->id);
-        return check_free(check);
 }
 
 /* A challenge although a person could have been asked means that there was nobody to ask: the user has no

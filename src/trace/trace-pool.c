@@ -108,7 +108,6 @@ static uint32_t pool_insert(TracePool *pool, const void *data, size_t n, uint64_
 static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n) {
         char *copy = malloc(n + 1);
         uint32_t number;
-        uint64_t hash;
 
         if (!copy) {
                 pool->n_refused++;
@@ -118,10 +117,7 @@ static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n)
                 copy[i] = data[i] ? (char)data[i] : '?';
         copy[n] = '\0';
         utf8_clean(copy);
-        hash = pool_hash(copy, n);
-        number = pool_find(pool, copy, n, hash);
-        if (!number)
-                number = pool_insert(pool, copy, n, hash);
+        number = trace_pool_add(pool, copy, n);
         free(copy);
         return number;
 }

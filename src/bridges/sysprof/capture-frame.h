@@ -52,7 +52,7 @@ typedef struct CaptureValue {
         uint64_t bits; /* of an int64_t or a double, as the counter was defined */
 } CaptureValue;
 
-/* Reads the frame that begins at `data`. Returns 0, or -EBADMSG if there is none. */
+/* Reads the frame that begins at `data`. Returns 0, or -EBADMSG if no frame begins there. */
 int capture_frame_read(CaptureFrame *ret, const uint8_t *data, size_t n);
 
 /* Of a CAPTURE_MARK. Addresses in messages end behind the host. Returns false if it has no room for one. */

@@ -32,7 +32,7 @@ typedef struct PointRecord {
         uint32_t site;  /* which probe */
         uint64_t stack; /* the stack pointer */
         uint64_t numbers[POINT_NUMBERS_MAX];
-        char text[POINT_TEXT_BYTES]; /* "": there is none, or it could not be read */
+        char text[POINT_TEXT_BYTES]; /* "" if the record has no text, or it could not be read */
 } PointRecord;
 
 /* Where the fields are, which is the same for all events of a kind. */
