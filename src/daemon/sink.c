@@ -29,7 +29,6 @@
 #include "sink.h"
 
 #define SINK_STACK_BYTES (256u << 10) /* the codecs want some */
-#define SINK_SPARES_MAX  4            /* kept of a queue that is usually short */
 
 typedef struct SinkBatch {
         Bytes bytes;

@@ -15,6 +15,7 @@
 
 #define SINK_QUEUE_BYTES_MAX (8u << 20)
 #define SINK_BATCHES_MAX     64
+#define SINK_SPARES_MAX      4 /* memory of batches that were written: a queue is usually short */
 
 /* Threads that write, or hang in a write that nobody waits for any longer: the user who made the descriptor decides
  * that, and desktraced.service has 256 threads for all users. */
