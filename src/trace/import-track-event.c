@@ -348,25 +348,30 @@ name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32
                         &import->threads, owner, import_text(import, &name), TRACE_RANK_TREE);
 }
 
-/* A pid in a descriptor means the process that has it at that time. Later, another process may have the pid. */
+/* A pid in a descriptor means the process that has it at that time. Later, another process may have the pid. A
+ * descriptor of a thread may have a process as well, and an earlier one with the same uuid may say something else: the
+ * owner is what the slot says. */
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track) {
         TraceTrackInfo info = { 0 };
+        uint32_t slot, owner;
         WireReader reader;
         WireField field;
-        uint32_t owner;
+        bool is_thread;
 
         wire_reader_init_field(&reader, track);
         while (wire_read(&reader, &field) > 0)
                 track_take(import, &info, &field);
         if (!info.has_pid)
                 return;
-        owner = trace_tracks_owner(&import->tracks, trace_tracks_slot(&import->tracks, info.uuid));
+        slot = trace_tracks_slot(&import->tracks, info.uuid);
+        owner = trace_tracks_owner(&import->tracks, slot);
         if (owner == TRACE_NONE)
                 return;
+        is_thread = trace_tracks_info(&import->tracks, slot)->has_tid;
         wire_reader_init_field(&reader, track);
         while (wire_read(&reader, &field) > 0)
-                if (field.type == WIRE_BYTES && (field.number == 3 || field.number == 4))
-                        name_owner(import, &field, field.number == 4, owner);
+                if (field.type == WIRE_BYTES && field.number == (is_thread ? 4u : 3u))
+                        name_owner(import, &field, is_thread, owner);
 }
 
 static void flow_row(TraceImport *import, uint32_t from, uint32_t to) {

@@ -197,6 +197,41 @@ START_TEST(test_tracks_in_a_circle_have_no_slices) {
 }
 END_TEST
 
+/* A description of a thread that names a process as well, after more threads than there are processes. */
+START_TEST(test_a_thread_is_not_taken_for_a_process) {
+        TraceBuilder *builder = trace_builder_new();
+        size_t track, owner;
+        TraceStore *store;
+        WireWriter *w;
+        int fd;
+
+        for (int32_t tid = 78; tid < 278; tid++)
+                trace_thread_track(builder, 3, (uint64_t)tid, 77, tid, "one of many");
+        w = trace_packet(builder, 0);
+        track = wire_begin(w, 60);
+        wire_put_uint(w, 1, 5);
+        owner = wire_begin(w, 4);
+        wire_put_int(w, 1, 77);
+        wire_put_int(w, 2, 300);
+        wire_put_string(w, 5, "last");
+        wire_end(w, owner);
+        owner = wire_begin(w, 3);
+        wire_put_int(w, 1, 77);
+        wire_put_string(w, 6, "nobody");
+        wire_put_uint(w, 7, 12345);
+        wire_end(w, owner);
+        wire_end(w, track);
+        trace_packet_end(builder, 3, 77, 0);
+        fd = trace_builder_fd(builder, SIZE_MAX);
+        ck_assert_int_eq(trace_import(&store, fd, TRACE_PART_ALL, BYTES_MAX), 0);
+        ck_assert_uint_ne(trace_pool_find(&store->pool, "last", 4), 0);
+        ck_assert_uint_eq(trace_pool_find(&store->pool, "nobody", 6), 0);
+        trace_store_free(store);
+        close(fd);
+        free(builder);
+}
+END_TEST
+
 TEST_MAIN("trace-import-hostile",
           test_a_file_cut_anywhere_is_read_up_to_the_cut_and_says_so,
           test_garbage_leaves_consistent_tables,
@@ -204,4 +239,5 @@ TEST_MAIN("trace-import-hostile",
           test_a_length_that_lies_costs_no_memory,
           test_the_memory_limit_holds_and_is_told,
           test_sequences_are_bounded,
-          test_tracks_in_a_circle_have_no_slices)
+          test_tracks_in_a_circle_have_no_slices,
+          test_a_thread_is_not_taken_for_a_process)
