@@ -17,6 +17,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../te
 from browser import browser, installed  # noqa: E402
 
 PICTURES = 200
+FRAME_MS = 16  # of a screen with 60 pictures a second
 OPENINGS = 5
 FLAMES = """
     const times = [], { flames, lanes } = window.desktrace;
@@ -63,7 +64,9 @@ def move(window, zoom):
     before = main_thread(window) if is_chromium else 0
     times = window.run_async(MOVE, zoom, PICTURES)
     cpu = f", {(main_thread(window) - before) * 1000 / PICTURES:.1f} ms of CPU" if is_chromium else ""
-    print(f"a picture of {zoom:.1%} takes {times[len(times) // 2]:.1f} ms, {times[-1]:.1f} ms at most{cpu};")
+    late = sum(time > FRAME_MS for time in times)
+    print(f"a picture of {zoom:.1%} takes {times[len(times) // 2]:.1f} ms, {times[-1]:.1f} ms at most, "
+          f"{late} of {len(times)} over {FRAME_MS} ms{cpu};")
 
 
 def cpu_of(pid):
