@@ -8,6 +8,7 @@
 #include "restore-world.h"
 #include "shared/fd.h"
 
+#define ENDLESS  CONFIG_ONE("track_event")
 #define DEFERRED CONFIG_ONE("track_event") "deferred_start: true "
 #define START_BY_TRIGGER                                                                     \
         CONFIG_ONE("track_event")                                                            \
@@ -350,6 +351,50 @@ START_TEST(test_session_that_is_detached_later_is_moved_into_files_and_goes_on) 
 }
 END_TEST
 
+/* The machine's clock is set under each of three services. */
+START_TEST(test_what_was_not_read_of_the_service_is_there_still) {
+        FormerBuffer buffer;
+        FakeConsumer *consumer;
+        SessionFormer former;
+        uint64_t started_at, at;
+        Session *session;
+        Bytes trace;
+
+        consumer = record(ENDLESS);
+        started_at = f.now - 1 * S;
+        f.skew_ns += 3600 * S;
+        fixture_advance(&f, SESSION_SNAPSHOT_INTERVAL_NS);
+        former = leave(consumer, &buffer);
+        for (unsigned i = 0; i < 2; i++) {
+                replace_service(1 * S);
+                f.skew_ns = (i + 2) * 3600 * S;
+                ck_assert_int_eq(restore_as(&session, &former, ENDLESS), 0);
+                if (i == 0) {
+                        FakeConsumer next = { .session = session };
+
+                        former = leave(&next, &buffer);
+                        session_free(session);
+                }
+        }
+        trace = read_session(session);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_CLOCK_SNAPSHOT), 4);
+        ck_assert(trace_has_event(&trace, EVENT_TRACING_STARTED, &at));
+        ck_assert_uint_eq(at, started_at);
+        ck_assert(trace_has_event(&trace, EVENT_ALL_SOURCES_STARTED, NULL));
+        bytes_deinit(&trace);
+
+        former = leave(&(FakeConsumer){ .session = session }, &buffer);
+        session_free(session);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore_as(&session, &former, ENDLESS), 0);
+        trace = read_session(session);
+        ck_assert(!trace_has_event(&trace, EVENT_TRACING_STARTED, NULL)); /* that was read */
+        bytes_deinit(&trace);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_what_was_noted_before_is_noted_still) {
         FormerBuffer buffer;
         SessionFormer former = record_and_leave(&buffer);
@@ -555,6 +600,7 @@ TEST_MAIN("session-restore",
           test_duration_counts_while_there_is_no_service,
           test_session_that_should_have_ended_ends_at_once,
           test_session_can_go_on_twice,
+          test_what_was_not_read_of_the_service_is_there_still,
           test_session_that_has_stopped_can_be_read,
           test_session_that_was_about_to_stop_has_stopped,
           test_session_that_waits_for_its_start_goes_on_waiting,

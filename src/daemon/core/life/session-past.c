@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/ingest/producer-loss.h"
+#include "core/life/past-unsaid.h"
 #include "core/life/session-past.h"
 #include "core/model/bytes-writer.h"
 #include "core/model/service.h"
@@ -33,6 +34,8 @@ enum {
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
         PAST_BUFFER_ID,    /* of each, in their order */
+        PAST_CLOCKS,       /* each snapshot, oldest first */
+        PAST_EVENT,        /* likewise */
         PAST_READ_ON = 32, /* higher numbers are about the read-out */
         PAST_SEQUENCES,
         PAST_SAID_PREAMBLE,
@@ -98,6 +101,7 @@ uint64_t session_past_revision(const Session *session) {
                 session->reader.n_invalid,
                 session->producers_dropped,
                 session->chunks_discarded,
+                past_unsaid_revision(session),
         };
         uint64_t revision = HASH_BASIS;
 
@@ -196,6 +200,7 @@ int session_put_past(const Session *session, Bytes *out) {
                 return r;
         for (size_t i = 0; i < session->n_buffers; i++)
                 wire_put_uint(&writer, PAST_BUFFER_ID, session->buffers[i].id);
+        past_put_unsaid(&writer, session, PAST_CLOCKS, PAST_EVENT);
         put_triggers(&writer, session);
         list_for_each (note, &session->notes, link)
                 put_note(&writer, note);
@@ -480,6 +485,10 @@ static int session_take_field(Session *session, SessionPast *past, const WireFie
         case PAST_BUFFER_ID:
                 session_take_buffer_id(session, past, field->value);
                 return 0;
+        case PAST_CLOCKS:
+                return past_take_clocks(session, field);
+        case PAST_EVENT:
+                return past_take_event(session, field);
         default:
                 return 0;
         }

@@ -113,6 +113,8 @@ void session_go_on(Session *session, uint64_t started_at, uint64_t now) {
 /* It has been through its states, and they are not reported again. */
 void session_stay_stopped(Session *session, uint64_t started_at, uint64_t stopped_at) {
         session_snapshot_clocks(session);
+        /* Once, whether that was read before or not. */
+        event_list_forget(&session->events, EVENT_TRACING_DISABLED);
         event_list_add(&session->events, EVENT_TRACING_DISABLED, stopped_at, NULL);
         for (size_t i = 0; i < session->n_buffers; i++)
                 trace_buffer_freeze(session->buffers[i].buffer);
