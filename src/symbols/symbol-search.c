@@ -15,13 +15,8 @@
 #define ROOTS_MAX      64u
 #define PATH_BYTES_MAX 4096u
 
-/* Where distributions, Flatpak's runtimes and apps, and developers keep debug information. */
-static const char *const root_patterns[] = {
-        "/usr/lib/debug",
-        "/var/lib/flatpak/runtime/*.Debug/*/*/active/files",
-        "~/.local/share/flatpak/runtime/*.Debug/*/*/active/files",
-        "~/.debug",
-};
+/* Where distributions and developers keep debug information. */
+static const char *const root_patterns[] = { "/usr/lib/debug", "~/.debug" };
 
 static int add_roots(SymbolSearch *search) {
         glob_t found = { 0 };
@@ -41,8 +36,11 @@ static int add_roots(SymbolSearch *search) {
 }
 
 int symbol_search_init(SymbolSearch *search, bool uses_debuginfod) {
+        int r;
+
         *search = (SymbolSearch){ .uses_debuginfod = uses_debuginfod };
-        return add_roots(search);
+        r = add_roots(search);
+        return r < 0 ? r : flatpak_files_init(&search->flatpak);
 }
 
 /*
@@ -95,6 +93,7 @@ void symbol_search_deinit(SymbolSearch *search) {
         for (char **root = search->roots; root && *root; root++)
                 free(*root);
         free(search->roots);
+        flatpak_files_deinit(&search->flatpak);
 }
 
 /*
@@ -124,8 +123,37 @@ static void add_separate(ModuleFunctions *functions, const char *root, const Bui
                 add_file(functions, &file);
 }
 
+static void add_any_separate(ModuleFunctions *functions,
+                             SymbolSearch *search,
+                             const char *path,
+                             const BuildId *build_id) {
+        const FlatpakFiles *flatpak = &search->flatpak;
+        SymbolFile file;
+
+        for (char **root = search->roots; *root && functions->n_files == 0; root++)
+                add_separate(functions, *root, build_id);
+        for (size_t i = 0; i < flatpak->n_folders && functions->n_files == 0; i++)
+                if (flatpak->folders[i].is_debug)
+                        add_separate(functions, flatpak->folders[i].path, build_id);
+        if (functions->n_files == 0 &&
+            flatpak_files_open_debug(&search->flatpak, &file, path, build_id) == 0)
+                add_file(functions, &file);
+}
+
+/* The system's own files have other names in a sandbox. */
+static int open_outside(SymbolFile *ret, const char *path, const BuildId *build_id) {
+        static const char shown_at[] = "/run/host/";
+
+        if (strncmp(path, shown_at, strlen(shown_at)) != 0)
+                return SYMBOL_FILE_E_NONE;
+        return symbol_file_open(ret, path + strlen(shown_at) - 1, build_id);
+}
+
 /* The kernel marks the name of a file that was replaced while it ran. */
-static void add_module(ModuleFunctions *functions, const char *path, const BuildId *build_id) {
+static void add_module(ModuleFunctions *functions,
+                       SymbolSearch *search,
+                       const char *path,
+                       const BuildId *build_id) {
         static const char deleted[] = " (deleted)";
         const size_t n = strlen(path), n_mark = sizeof(deleted) - 1;
         char plain[PATH_BYTES_MAX];
@@ -136,7 +164,9 @@ static void add_module(ModuleFunctions *functions, const char *path, const Build
         memcpy(plain, path, n + 1);
         if (n > n_mark && streq(path + n - n_mark, deleted))
                 plain[n - n_mark] = '\0';
-        if (symbol_file_open(&file, plain, build_id) == 0)
+        if (symbol_file_open(&file, plain, build_id) == 0 ||
+            open_outside(&file, plain, build_id) == 0 ||
+            flatpak_files_open(&search->flatpak, &file, plain, build_id) == 0)
                 add_file(functions, &file);
 }
 
@@ -153,10 +183,9 @@ void module_functions_load(ModuleFunctions *ret,
         *ret = (ModuleFunctions){ .lines_fd = -1 };
         if (build_id->n < 2)
                 return;
-        for (char **root = search->roots; *root && ret->n_files == 0; root++)
-                add_separate(ret, *root, build_id);
+        add_any_separate(ret, search, path, build_id);
         if (!has_all(ret, search))
-                add_module(ret, path, build_id);
+                add_module(ret, search, path, build_id);
         if (!has_all(ret, search) && ask_debuginfod(search, &file, build_id) == 0)
                 add_file(ret, &file);
 }

@@ -4,11 +4,12 @@
 /*
  * Symbol search: where the names of a module's functions are
  *
- * First in the separate file with its debug information, by its build id; then in the module itself. Only if neither
- * names all of its functions are the servers of $DEBUGINFOD_URLS asked, and only if that is wanted.
+ * First in the separate file with its debug information, by its build id; then in the module itself, which may be a
+ * file of a sandbox. Only if neither names all of its functions are the servers of $DEBUGINFOD_URLS asked, and only if
+ * that is wanted.
  */
 
-#include "symbols/symbol-file.h"
+#include "symbols/flatpak-files.h"
 
 #define SYMBOL_FILES_MAX 3u /* of one module */
 
@@ -17,6 +18,7 @@ typedef struct SymbolSearch {
         bool wants_lines; /* of source lines as well */
         bool lacks_tool;  /* set while searching */
         char **roots;     /* directories that contain .build-id, NULL-terminated */
+        FlatpakFiles flatpak;
         struct debuginfod_client *debuginfod;
         bool has_asked; /* whether the library for it is there */
 } SymbolSearch;

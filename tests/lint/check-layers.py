@@ -133,7 +133,7 @@ SYSTEM_HEADERS = [
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
         r"stat|statfs|statvfs|vfs|file|sendfile|time|times|wait|ioctl|memfd|syscall|utsname|"
         r"sysinfo|resource|prctl|xattr|random|capability|sysmacros|mount|ptrace)\.h|"
-        r"linux/.*|(poll|fcntl|dirent|unistd|time|spawn|netdb|signal|termios|ftw|glob|fnmatch|grp|"
+        r"linux/.*|(poll|fcntl|dirent|unistd|time|spawn|netdb|signal|termios|ftw|fts|glob|fnmatch|grp|"
         r"pwd|pthread|threads|sched|semaphore|dlfcn|syslog)\.h",
         "io",
     ),
