@@ -10,6 +10,9 @@
 #include "shared/names.h"
 #include "sys_stats_counters.pb-c.h"
 #include "trace/trace-names.h"
+#include "trace/trace-process-tree.h"
+#include "trace/trace-track-descriptor.h"
+#include "wire/stack-sample.h"
 
 /*
  * Processes and threads
@@ -54,82 +57,52 @@ summary_add_process(TraceSummary *summary, int32_t pid, const char *name, uint8_
         return process;
 }
 
-/* Fields of ours: see docs/SOURCES.md. A later description replaces the whole of an earlier one. */
-static void process_take_units(TraceProcess *process, TraceSummary *summary, WireReader message) {
-        const struct {
-                uint32_t number;
-                const char **text;
-        } fields[] = {
-                { 1900, &process->unit },
-                { 1901, &process->user_unit },
-                { 1905, &process->app_id },
-                { 1907, &process->container },
-        };
-        WireField field;
+/* A text of a message, or NULL. */
+static const char *optional_text(TraceSummary *summary, const WireField *field) {
+        return field->type == WIRE_BYTES ? trace_state_field_name(summary, field) : NULL;
+}
 
-        for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-                *fields[i].text = NULL;
-        while (wire_read(&message, &field) > 0)
-                for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-                        if (field.number == fields[i].number && field.type == WIRE_BYTES)
-                                *fields[i].text = trace_state_field_name(summary, &field);
+/* A later description replaces the whole of an earlier one. */
+static void
+process_set_units(TraceProcess *process, TraceSummary *summary, const TraceTreeProcess *tree) {
+        process->unit = optional_text(summary, &tree->units[TRACE_PROCESS_UNIT]);
+        process->user_unit = optional_text(summary, &tree->units[TRACE_PROCESS_USER_UNIT]);
+        process->app_id = optional_text(summary, &tree->units[TRACE_PROCESS_APP]);
+        process->container = optional_text(summary, &tree->units[TRACE_PROCESS_CONTAINER]);
 }
 
 static void tree_process(TraceSummary *summary, const WireField *message) {
-        WireField command = { 0 }, field;
-        WireReader reader, whole;
+        TraceTreeProcess tree;
         TraceProcess *process;
         const char *name = NULL;
-        bool is_comm = false;
-        int32_t pid = 0;
 
-        wire_reader_init_field(&reader, message);
-        whole = reader;
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        pid = (int32_t)field.value;
-                else if (field.number == 3 && field.type == WIRE_BYTES && command.number == 0)
-                        command = field;
-                else if (field.number == 8 || field.number == 9) /* is_kthread, cmdline_is_comm */
-                        is_comm |= field.value != 0;
-        }
-        if (command.number)
-                name = is_comm ? trace_state_field_name(summary, &command)
-                               : command_name(summary, &command);
-        process = summary_add_process(summary, pid, name, NAME_RANK_PROCFS);
+        trace_tree_process_read(&tree, message);
+        if (tree.n_arguments)
+                name = tree.is_comm || tree.is_kthread
+                               ? trace_state_field_name(summary, &tree.command)
+                               : command_name(summary, &tree.command);
+        process = summary_add_process(summary, tree.pid, name, NAME_RANK_PROCFS);
         if (process)
-                process_take_units(process, summary, whole);
+                process_set_units(process, summary, &tree);
 }
 
 static void tree_thread(TraceSummary *summary, const WireField *message) {
-        const char *name = NULL;
-        int32_t tid = 0, tgid = 0;
-        WireReader reader;
-        WireField field;
+        TraceTreeThread thread;
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        tid = (int32_t)field.value;
-                else if (field.number == 2 && field.type == WIRE_BYTES)
-                        name = trace_state_field_name(summary, &field);
-                else if (field.number == 3)
-                        tgid = (int32_t)field.value;
-        }
-        summary_add_thread(summary, tid, tgid, name, NAME_RANK_PROCFS);
+        trace_tree_thread_read(&thread, message);
+        summary_add_thread(summary,
+                           thread.tid,
+                           thread.tgid,
+                           optional_text(summary, &thread.name),
+                           NAME_RANK_PROCFS);
 }
-
-#define SAMPLE_RECORDS_LOST 17 /* of perfetto.protos.PerfSample */
 
 /* Stacks are read again if somebody wants them (stack-report.h). Only what was lost is noted here. */
 void packet_perf_sample(Packet *packet, const WireField *payload) {
-        WireReader reader;
-        WireField field;
+        uint64_t numbers[SAMPLE_FIELDS];
 
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == SAMPLE_RECORDS_LOST)
-                        packet->summary->n_stack_records_lost += field.value;
+        trace_read_numbers(payload, numbers, SAMPLE_FIELDS);
+        packet->summary->n_stack_records_lost += numbers[SAMPLE_RECORDS_LOST];
 }
 
 /* All of this is only of interest with the stacks. */
@@ -144,9 +117,9 @@ void packet_process_tree(Packet *packet, const WireField *payload) {
 
         wire_reader_init_field(&reader, payload);
         while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES)
+                if (field.number == TRACE_TREE_PROCESS && field.type == WIRE_BYTES)
                         tree_process(packet->summary, &field);
-                else if (field.number == 2 && field.type == WIRE_BYTES)
+                else if (field.number == TRACE_TREE_THREAD && field.type == WIRE_BYTES)
                         tree_thread(packet->summary, &field);
         }
 }
@@ -155,88 +128,15 @@ void packet_process_tree(Packet *packet, const WireField *payload) {
  * Tracks
  */
 
-typedef struct TrackInfo {
-        uint64_t uuid, parent;
-        const char *name, *process_name, *thread_name, *unit;
-        int32_t pid, tid;
-        bool is_counter;
-} TrackInfo;
-
-static void track_take_process(TrackInfo *info, TraceSummary *summary, const WireField *message) {
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        info->pid = (int32_t)field.value;
-                else if (field.number == 6 && field.type == WIRE_BYTES)
-                        info->process_name = trace_state_field_name(summary, &field);
-                else if (field.number == 2 && field.type == WIRE_BYTES && !info->process_name)
-                        info->process_name = command_name(summary, &field);
-        }
-}
-
-static void track_take_thread(TrackInfo *info, TraceSummary *summary, const WireField *message) {
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        info->pid = (int32_t)field.value;
-                else if (field.number == 2)
-                        info->tid = (int32_t)field.value;
-                else if (field.number == 5 && field.type == WIRE_BYTES)
-                        info->thread_name = trace_state_field_name(summary, &field);
-        }
-}
-
-static void track_take_counter(TrackInfo *info, TraceSummary *summary, const WireField *message) {
-        static const char *const units[] = { NULL, "ns", NULL, "bytes" };
-        WireReader reader;
-        WireField field;
-
-        info->is_counter = true;
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 3 && field.value < ARRAY_SIZE(units) && !info->unit)
-                        info->unit = units[field.value];
-                else if (field.number == 6 && field.type == WIRE_BYTES)
-                        info->unit = trace_state_field_name(summary, &field);
-        }
-}
-
-static void track_take(TrackInfo *info, TraceSummary *summary, const WireField *field) {
-        if (field->number == 1)
-                info->uuid = field->value;
-        else if (field->number == 5)
-                info->parent = field->value;
-        if (field->type != WIRE_BYTES)
-                return;
-        switch (field->number) {
-        case 2:
-        case 10: /* static_name */
-                info->name = trace_state_field_name(summary, field);
-                break;
-        case 3:
-                track_take_process(info, summary, field);
-                break;
-        case 4:
-                track_take_thread(info, summary, field);
-                break;
-        case 8:
-                track_take_counter(info, summary, field);
-                break;
-        }
-}
-
 /* Includes the names of the groups that it is in, which tell it from others: each service has its "CPU time". */
-static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
-        const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
-        const char *name = info->name ? info->name : "(unnamed)";
+static const char *
+track_path(TraceSummary *summary, const TraceTrackDescriptor *info, const char *name) {
+        const Track *parent =
+                info->parent_uuid ? trace_state_track(summary, info->parent_uuid) : NULL;
         g_autofree char *path = NULL;
 
+        if (!name)
+                name = "(unnamed)";
         if (!parent || !parent->group)
                 return name;
         path = g_strdup_printf("%s/%s", parent->group, name);
@@ -244,41 +144,58 @@ static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
 }
 
 /* Neither the track nor any track above it belongs to a program, not even to one of which only the number is known. */
-static bool track_is_of_machine(TraceSummary *summary, const TrackInfo *info) {
-        const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
+static bool
+track_is_of_machine(TraceSummary *summary, const TraceTrackDescriptor *info, const char *name) {
+        const Track *parent =
+                info->parent_uuid ? trace_state_track(summary, info->parent_uuid) : NULL;
 
-        if (!info->parent && info->name && streq(info->name, TRACING_NAMELESS_TRACK))
+        if (!info->parent_uuid && name && streq(name, TRACING_NAMELESS_TRACK))
                 return false;
         return info->pid <= 0 && info->tid <= 0 &&
-               (!info->parent || (parent && parent->is_of_machine));
+               (!info->parent_uuid || (parent && parent->is_of_machine));
 }
 
-static void summary_add_track(TraceSummary *summary, const TrackInfo *info) {
-        const char *path = track_path(summary, info);
-        Track *track = trace_state_track(summary, info->uuid);
+/* Of a number there is no unit to say. */
+static const char *track_unit(TraceSummary *summary, const TraceTrackDescriptor *info) {
+        if (info->unit_name.type == WIRE_BYTES)
+                return trace_state_field_name(summary, &info->unit_name);
+        return info->unit == TRACE_UNIT_COUNT ? NULL : trace_unit_name(info->unit);
+}
 
-        if (!track)
-                return;
-        track->is_of_machine = track_is_of_machine(summary, info);
-        summary_add_process(summary, info->pid, info->process_name, NAME_RANK_DESCRIPTOR);
-        summary_add_thread(summary, info->tid, info->pid, info->thread_name, NAME_RANK_DESCRIPTOR);
+static void
+track_name_owner(TraceSummary *summary, Track *track, const TraceTrackDescriptor *info) {
+        const char *process_name = optional_text(summary, &info->process_name);
+
+        if (!process_name && info->command.type == WIRE_BYTES)
+                process_name = command_name(summary, &info->command);
+        summary_add_process(summary, info->pid, process_name, NAME_RANK_DESCRIPTOR);
+        summary_add_thread(summary,
+                           info->tid,
+                           info->pid,
+                           optional_text(summary, &info->thread_name),
+                           NAME_RANK_DESCRIPTOR);
         if (info->tid > 0)
                 track->thread = trace_state_thread(summary, info->tid);
-        if (info->is_counter)
-                track->counter = trace_state_counter(summary, path, info->unit);
-        else if (info->name && info->pid <= 0 && info->tid <= 0)
-                track->group = path;
 }
 
 void packet_track_descriptor(Packet *packet, const WireField *payload) {
-        TrackInfo info = { 0 };
-        WireReader reader;
-        WireField field;
+        TraceSummary *summary = packet->summary;
+        const char *name, *path;
+        TraceTrackDescriptor info;
+        Track *track;
 
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                track_take(&info, packet->summary, &field);
-        summary_add_track(packet->summary, &info);
+        trace_track_descriptor_read(&info, payload);
+        name = optional_text(summary, &info.name);
+        path = track_path(summary, &info, name);
+        track = trace_state_track(summary, info.uuid);
+        if (!track)
+                return;
+        track->is_of_machine = track_is_of_machine(summary, &info, name);
+        track_name_owner(summary, track, &info);
+        if (info.is_counter)
+                track->counter = trace_state_counter(summary, path, track_unit(summary, &info));
+        else if (name && info.pid <= 0 && info.tid <= 0)
+                track->group = path;
 }
 
 /*

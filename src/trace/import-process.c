@@ -7,70 +7,26 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-process-tree.h"
 
 #define KTHREADD_PID 2
 
-/* ProcessTree.Process; docs/SOURCES.md describes the last ones. */
-enum {
-        PROCESS_TREE_PID = 1,
-        PROCESS_TREE_PPID = 2,
-        PROCESS_TREE_CMDLINE = 3,
-        PROCESS_TREE_UID = 5,
-        PROCESS_TREE_START = 7,
-        PROCESS_TREE_IS_KTHREAD = 8,
-        PROCESS_TREE_IS_COMM = 9,
+static const unsigned unit_columns[_TRACE_PROCESS_UNITS] = {
+        [TRACE_PROCESS_UNIT] = PROCESS_UNIT,
+        [TRACE_PROCESS_USER_UNIT] = PROCESS_USER_UNIT,
+        [TRACE_PROCESS_APP] = PROCESS_APP,
+        [TRACE_PROCESS_CONTAINER] = PROCESS_CONTAINER,
 };
 
-static const struct {
-        uint32_t number;
-        unsigned column;
-} unit_fields[] = {
-        { 1900, PROCESS_UNIT },
-        { 1901, PROCESS_USER_UNIT },
-        { 1905, PROCESS_APP },
-        { 1907, PROCESS_CONTAINER },
+/* ProcessDescriptor. */
+enum {
+        PROCESS_DESCRIPTOR_PID = 1,
+        PROCESS_DESCRIPTOR_NAME = 6,
+        PROCESS_DESCRIPTOR_START = 7,
+        PROCESS_DESCRIPTOR_LABEL = 8,
 };
 
 #define CMDLINE_BYTES_MAX (64u << 10)
-
-typedef struct ProcessInfoTree {
-        int32_t pid, ppid;
-        WireField first; /* limit of the command line */
-        size_t n_cmdline;
-        bool has_uid, has_start, has_is_kthread, is_kthread, is_comm;
-        uint32_t uid;
-        uint64_t start_ns;
-} ProcessInfoTree;
-
-static void process_take(ProcessInfoTree *info, const WireField *field) {
-        switch (field->number) {
-        case PROCESS_TREE_PID:
-                info->pid = (int32_t)field->value;
-                break;
-        case PROCESS_TREE_PPID:
-                info->ppid = (int32_t)field->value;
-                break;
-        case PROCESS_TREE_CMDLINE:
-                if (field->type == WIRE_BYTES && info->n_cmdline++ == 0)
-                        info->first = *field;
-                break;
-        case PROCESS_TREE_UID:
-                info->has_uid = true;
-                info->uid = (uint32_t)field->value;
-                break;
-        case PROCESS_TREE_START:
-                info->has_start = true;
-                info->start_ns = field->value;
-                break;
-        case PROCESS_TREE_IS_KTHREAD:
-                info->has_is_kthread = true;
-                info->is_kthread = field->value != 0;
-                break;
-        case PROCESS_TREE_IS_COMM:
-                info->is_comm = field->value != 0;
-                break;
-        }
-}
 
 /* The kernel also names a worker after its latest work, and that name is soon out of date. */
 static size_t worker_length(const uint8_t *name, size_t n) {
@@ -83,7 +39,7 @@ static size_t worker_length(const uint8_t *name, size_t n) {
 }
 
 /* Joins the arguments with blanks. */
-static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
+static uint32_t join_arguments(TraceImport *import, const WireField *message) {
         char *text = malloc(CMDLINE_BYTES_MAX);
         size_t n = 0, n_parts = 0;
         WireReader reader;
@@ -93,11 +49,9 @@ static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
         if (!text)
                 return 0;
         wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
+        while (trace_tree_next_argument(&reader, &field)) {
                 size_t n_copied;
 
-                if (field.number != PROCESS_TREE_CMDLINE || field.type != WIRE_BYTES)
-                        continue;
                 if (n_parts++ && n < CMDLINE_BYTES_MAX)
                         text[n++] = ' ';
                 n_copied = MIN(field.n_bytes, CMDLINE_BYTES_MAX - n);
@@ -110,34 +64,29 @@ static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
 }
 
 /* A program that has overwritten the zeros of its command line with blanks has only one argument. */
-static size_t program_length(const ProcessInfoTree *info) {
+static size_t program_length(const TraceTreeProcess *info) {
         const uint8_t *blank = NULL;
 
         if (info->ppid == KTHREADD_PID) {
-                size_t n = worker_length(info->first.data, info->first.n_bytes);
+                size_t n = worker_length(info->command.data, info->command.n_bytes);
 
-                if (n != info->first.n_bytes)
+                if (n != info->command.n_bytes)
                         return n;
         }
-        if (info->n_cmdline == 1 && info->first.n_bytes)
-                blank = memchr(info->first.data, ' ', info->first.n_bytes);
-        return blank ? (size_t)(blank - info->first.data) : info->first.n_bytes;
+        if (info->n_arguments == 1 && info->command.n_bytes)
+                blank = memchr(info->command.data, ' ', info->command.n_bytes);
+        return blank ? (size_t)(blank - info->command.data) : info->command.n_bytes;
 }
 
 /* A later description replaces the whole of an earlier one. */
-static void process_take_units(TraceImport *import, uint32_t upid, const WireField *message) {
+static void process_set_units(TraceImport *import, uint32_t upid, const TraceTreeProcess *info) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
-        uint32_t names[ARRAY_SIZE(unit_fields)] = { 0 };
-        WireReader reader;
-        WireField field;
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                for (size_t i = 0; i < ARRAY_SIZE(unit_fields); i++)
-                        if (field.number == unit_fields[i].number && field.type == WIRE_BYTES)
-                                names[i] = import_text(import, &field);
-        for (size_t i = 0; i < ARRAY_SIZE(unit_fields); i++)
-                trace_table_set(table, unit_fields[i].column, upid, names[i]);
+        for (size_t i = 0; i < _TRACE_PROCESS_UNITS; i++)
+                trace_table_set(table,
+                                unit_columns[i],
+                                upid,
+                                import_optional_text(import, &info->units[i]));
 }
 
 /* Adds further arguments to a process. */
@@ -161,15 +110,15 @@ static void process_load_args(TraceImport *import, uint32_t upid) {
 
 static void process_set(TraceImport *import,
                         uint32_t upid,
-                        const ProcessInfoTree *info,
+                        const TraceTreeProcess *info,
                         const WireField *message) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
         size_t n = program_length(info);
         bool is_worker =
                 info->ppid == KTHREADD_PID &&
-                worker_length(info->first.data, info->first.n_bytes) != info->first.n_bytes;
-        uint32_t name = trace_pool_add(&import->store->pool, info->first.data, n);
-        uint32_t cmdline = is_worker ? name : join_cmdline(import, message), utid;
+                worker_length(info->command.data, info->command.n_bytes) != info->command.n_bytes;
+        uint32_t name = trace_pool_add(&import->store->pool, info->command.data, n);
+        uint32_t cmdline = is_worker ? name : join_arguments(import, message), utid;
         uint64_t start_ns = info->start_ns;
 
         trace_threads_name_process(&import->threads, upid, name, TRACE_RANK_SYSTEM);
@@ -189,19 +138,15 @@ static void process_set(TraceImport *import,
                 trace_args_add_bool(&import->args, import->store, "is_kthread", info->is_kthread);
                 process_store_args(import, upid);
         }
-        process_take_units(import, upid, message);
+        process_set_units(import, upid, info);
 }
 
 static void tree_process(TraceImport *import, const WireField *message) {
-        ProcessInfoTree info = { 0 };
+        TraceTreeProcess info;
         uint32_t upid, parent;
-        WireReader reader;
-        WireField field;
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                process_take(&info, &field);
-        if (info.n_cmdline == 0)
+        trace_tree_process_read(&info, message);
+        if (info.n_arguments == 0)
                 return;
         parent = trace_threads_process(&import->threads, info.ppid);
         upid = trace_threads_process(&import->threads, info.pid);
@@ -219,33 +164,24 @@ static void tree_process(TraceImport *import, const WireField *message) {
 }
 
 static void tree_thread(TraceImport *import, const WireField *message) {
-        int32_t tid = 0, tgid = 0;
-        WireField name = { 0 }, field;
-        WireReader reader;
+        TraceTreeThread thread;
         uint32_t utid;
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        tid = (int32_t)field.value;
-                else if (field.number == 2 && field.type == WIRE_BYTES)
-                        name = field;
-                else if (field.number == 3)
-                        tgid = (int32_t)field.value;
-        }
-        utid = trace_threads_of(&import->threads, tid, tgid);
-        if (utid == TRACE_NONE || !name.data)
+        trace_tree_thread_read(&thread, message);
+        utid = trace_threads_of(&import->threads, thread.tid, thread.tgid);
+        if (utid == TRACE_NONE || thread.name.type != WIRE_BYTES)
                 return;
-        if (tid == tgid)
-                name.n_bytes = worker_length(name.data, name.n_bytes);
-        trace_threads_name(&import->threads, utid, import_text(import, &name), TRACE_RANK_TREE);
+        if (thread.tid == thread.tgid)
+                thread.name.n_bytes = worker_length(thread.name.data, thread.name.n_bytes);
+        trace_threads_name(
+                &import->threads, utid, import_text(import, &thread.name), TRACE_RANK_TREE);
 }
 
 void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree) {
         static const struct {
                 uint32_t number;
                 void (*take)(TraceImport *import, const WireField *message);
-        } parts[] = { { 1, tree_process }, { 2, tree_thread } };
+        } parts[] = { { TRACE_TREE_PROCESS, tree_process }, { TRACE_TREE_THREAD, tree_thread } };
         WireReader reader;
         WireField field;
 
@@ -273,7 +209,7 @@ void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireFie
         uint32_t upid;
 
         trace_read_numbers(process, numbers, ARRAY_SIZE(numbers));
-        upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
+        upid = trace_threads_process(&import->threads, (int32_t)numbers[PROCESS_DESCRIPTOR_PID]);
         if (upid == TRACE_NONE)
                 return;
         import_process_start(import, upid, numbers[PROCESS_DESCRIPTOR_START]);
@@ -282,12 +218,13 @@ void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireFie
         while (wire_read(&reader, &field) > 0) {
                 if (field.type != WIRE_BYTES)
                         continue;
-                if (field.number == 6)
+                if (field.number == PROCESS_DESCRIPTOR_NAME)
                         trace_threads_name_process(&import->threads,
                                                    upid,
                                                    import_text(import, &field),
                                                    TRACE_RANK_TREE);
-                if (field.number == 8 && import_wants(import, TRACE_PART_ARGS)) {
+                if (field.number == PROCESS_DESCRIPTOR_LABEL &&
+                    import_wants(import, TRACE_PART_ARGS)) {
                         TraceArg arg = { .number = TRACE_NO_TIME,
                                          .string = import_text(import, &field) };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-track-descriptor.h"
 #include "trace/trace-track-event.h"
 
 /* One event, whose names are numbers in the pool. */
@@ -219,87 +220,38 @@ void import_track_event(TraceImport *import, const ImportPacket *packet, const W
  * Tracks
  */
 
-static void take_owner(TraceTrackInfo *info, const WireField *message, bool is_thread) {
-        uint64_t numbers[3];
+static uint32_t unit_text(TraceImport *import, const TraceTrackDescriptor *descriptor) {
+        const char *unit = trace_unit_name(descriptor->unit);
 
-        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
-        info->has_pid = true;
-        info->pid = (int32_t)numbers[1];
-        if (is_thread) {
-                info->has_tid = true;
-                info->tid = (int32_t)numbers[2];
-        }
-}
-
-static void take_counter(TraceImport *import, TraceTrackInfo *info, const WireField *message) {
-        static const char *const units[] = { NULL, "ns", "count", "bytes" };
-        WireReader reader;
-        WireField field;
-
-        info->is_counter = true;
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 3 && field.type == WIRE_VARINT && field.value > 0 &&
-                    field.value < ARRAY_SIZE(units))
-                        info->unit = trace_pool_add_text(&import->store->pool, units[field.value]);
-                else if (field.number == 4 && field.type == WIRE_VARINT)
-                        info->unit_multiplier = (int64_t)field.value;
-                else if (field.number == 5 && field.type == WIRE_VARINT)
-                        info->is_incremental = field.value != 0;
-                else if (field.number == 6 && field.type == WIRE_BYTES && !info->unit)
-                        info->unit = import_text(import, &field);
-                else if (field.number == 2 && field.type == WIRE_BYTES && !info->category)
-                        info->category = import_text(import, &field);
-        }
-}
-
-/* TrackDescriptor. */
-static void track_take(TraceImport *import, TraceTrackInfo *info, const WireField *field) {
-        if (field->type != WIRE_BYTES) {
-                if (field->number == 1)
-                        info->uuid = field->value;
-                else if (field->number == 5)
-                        info->parent_uuid = field->value;
-                else if (field->number == 9) /* disallow_merging_with_system_tracks */
-                        info->is_separate = field->value != 0;
-                else if (field->number == 15)
-                        info->is_alone = field->value == 2;
-                return;
-        }
-        switch (field->number) {
-        case 2:
-        case 10: /* static_name */
-        case 13: /* atrace_name */
-                info->name = import_text(import, field);
-                break;
-        case 3:
-                take_owner(info, field, false);
-                break;
-        case 4:
-                take_owner(info, field, true);
-                break;
-        case 8:
-                take_counter(import, info, field);
-                break;
-        case 14:
-                info->description = import_text(import, field);
-                break;
-        case 16:
-                info->key = import_text(import, field);
-                break;
-        }
+        return unit ? trace_pool_add_text(&import->store->pool, unit)
+                    : import_optional_text(import, &descriptor->unit_name);
 }
 
 void import_track_descriptor(TraceImport *import,
                              const ImportPacket *packet,
                              const WireField *track) {
-        TraceTrackInfo info = { 0 };
-        WireReader reader;
-        WireField field;
+        TraceTrackDescriptor descriptor;
+        TraceTrackInfo info;
 
-        wire_reader_init_field(&reader, track);
-        while (wire_read(&reader, &field) > 0)
-                track_take(import, &info, &field);
+        trace_track_descriptor_read(&descriptor, track);
+        info = (TraceTrackInfo){
+                .uuid = descriptor.uuid,
+                .parent_uuid = descriptor.parent_uuid,
+                .has_pid = descriptor.has_process || descriptor.has_thread,
+                .has_tid = descriptor.has_thread,
+                .pid = descriptor.pid,
+                .tid = descriptor.tid,
+                .name = import_optional_text(import, &descriptor.name),
+                .description = import_optional_text(import, &descriptor.description),
+                .is_counter = descriptor.is_counter,
+                .is_incremental = descriptor.is_incremental,
+                .is_alone = descriptor.is_alone,
+                .is_separate = descriptor.is_separate,
+                .key = import_optional_text(import, &descriptor.key),
+                .unit = unit_text(import, &descriptor),
+                .category = import_optional_text(import, &descriptor.category),
+                .unit_multiplier = descriptor.unit_multiplier,
+        };
         trace_tracks_describe(&import->tracks, &info);
 }
 
@@ -326,52 +278,35 @@ void import_thread_descriptor(TraceImport *import,
  * Second pass
  */
 
-static void
-name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32_t owner) {
-        WireField name = { 0 }, field;
-        WireReader reader;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type == WIRE_BYTES && field.number == (is_thread ? 5u : 6u))
-                        name = field;
-                else if (!is_thread && field.type == WIRE_VARINT &&
-                         field.number == PROCESS_DESCRIPTOR_START)
-                        import_process_start(import, owner, field.value);
-        if (!name.data)
-                return;
-        if (is_thread)
-                trace_threads_name(
-                        &import->threads, owner, import_text(import, &name), TRACE_RANK_DESCRIPTOR);
-        else
-                trace_threads_name_process(
-                        &import->threads, owner, import_text(import, &name), TRACE_RANK_TREE);
+static void name_process(TraceImport *import, uint32_t upid, const TraceTrackDescriptor *track) {
+        import_process_start(import, upid, track->process_start_ns);
+        trace_threads_name_process(&import->threads,
+                                   upid,
+                                   import_optional_text(import, &track->process_name),
+                                   TRACE_RANK_TREE);
 }
 
 /* A pid in a descriptor means the process that has it at that time. Later, another process may have the pid. A
  * descriptor of a thread may have a process as well, and an earlier one with the same uuid may say something else: the
  * owner is what the slot says. */
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track) {
-        TraceTrackInfo info = { 0 };
+        TraceTrackDescriptor descriptor;
         uint32_t slot, owner;
-        WireReader reader;
-        WireField field;
-        bool is_thread;
 
-        wire_reader_init_field(&reader, track);
-        while (wire_read(&reader, &field) > 0)
-                track_take(import, &info, &field);
-        if (!info.has_pid)
+        trace_track_descriptor_read(&descriptor, track);
+        if (!descriptor.has_process && !descriptor.has_thread)
                 return;
-        slot = trace_tracks_slot(&import->tracks, info.uuid);
+        slot = trace_tracks_slot(&import->tracks, descriptor.uuid);
         owner = trace_tracks_owner(&import->tracks, slot);
         if (owner == TRACE_NONE)
                 return;
-        is_thread = trace_tracks_info(&import->tracks, slot)->has_tid;
-        wire_reader_init_field(&reader, track);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type == WIRE_BYTES && field.number == (is_thread ? 4u : 3u))
-                        name_owner(import, &field, is_thread, owner);
+        if (trace_tracks_info(&import->tracks, slot)->has_tid)
+                trace_threads_name(&import->threads,
+                                   owner,
+                                   import_optional_text(import, &descriptor.thread_name),
+                                   TRACE_RANK_DESCRIPTOR);
+        else
+                name_process(import, owner, &descriptor);
 }
 
 static void flow_row(TraceImport *import, uint32_t from, uint32_t to) {

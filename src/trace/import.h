@@ -131,6 +131,11 @@ static inline uint32_t import_text(TraceImport *import, const WireField *field) 
         return trace_pool_add(&import->store->pool, field->data, field->n_bytes);
 }
 
+/* Likewise, or 0 if the message that was read has no such field. */
+static inline uint32_t import_optional_text(TraceImport *import, const WireField *field) {
+        return field->type == WIRE_BYTES ? import_text(import, field) : 0;
+}
+
 /* First pass. */
 void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle);
 void import_track_event(TraceImport *import, const ImportPacket *packet, const WireField *event);
@@ -180,8 +185,6 @@ void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField
 /* The set of an event's arguments, or TRACE_NONE. */
 uint32_t
 import_event_args(TraceImport *import, const TraceSequence *sequence, const WireField *event);
-
-#define PROCESS_DESCRIPTOR_START 7
 
 /* When a process began, in trace time. Zero and negative numbers are ignored. */
 void import_process_start(TraceImport *import, uint32_t upid, uint64_t start_ns);
