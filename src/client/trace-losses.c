@@ -4,130 +4,67 @@
  * Losses: what the service, the kernel and the loss marks say, and the verdict over all of it.
  */
 
-#include <stddef.h>
-#include <string.h>
-
 #include "client/trace-state.h"
+#include "trace/trace-stats.h"
 
-#define PHASE_START 1
-#define PHASE_END   2
+static TraceBufferLosses buffer_losses(const WireField *message) {
+        uint64_t numbers[_TRACE_BUFFER_STATS];
 
-#define FINAL_FLUSH_FAILED 2
-
-/* perfetto.protos.TraceStats: field number → where it goes. */
-typedef struct StatField {
-        uint32_t number;
-        size_t offset;
-} StatField;
-
-static const StatField buffer_fields[] = {
-        { 1, offsetof(TraceBufferLosses, n_bytes_written) },
-        { 3, offsetof(TraceBufferLosses, n_chunks_overwritten) },
-        { 6, offsetof(TraceBufferLosses, n_patches_failed) },
-        { 9, offsetof(TraceBufferLosses, n_abi_violations) },
-        { 13, offsetof(TraceBufferLosses, n_bytes_overwritten) },
-        { 14, offsetof(TraceBufferLosses, n_bytes_read) },
-        { 18, offsetof(TraceBufferLosses, n_chunks_discarded) },
-        { 19, offsetof(TraceBufferLosses, n_writer_losses) },
-};
-
-static const StatField service_fields[] = {
-        { 8, offsetof(TraceServiceStats, n_chunks_discarded) },
-        { 9, offsetof(TraceServiceStats, n_patches_discarded) },
-        { 10, offsetof(TraceServiceStats, n_invalid_packets) },
-        { 14, offsetof(TraceServiceStats, n_flushes_failed) },
-};
-
-static void
-stat_take(void *stats, const StatField *fields, size_t n_fields, const WireField *field) {
-        for (size_t i = 0; i < n_fields; i++)
-                if (fields[i].number == field->number && field->type == WIRE_VARINT)
-                        memcpy((char *)stats + fields[i].offset,
-                               &field->value,
-                               sizeof(field->value));
+        trace_buffer_stats_read(numbers, message);
+        return (TraceBufferLosses){
+                .n_chunks_overwritten = numbers[TRACE_BUFFER_CHUNKS_OVERWRITTEN],
+                .n_patches_failed = numbers[TRACE_BUFFER_PATCHES_FAILED],
+                .n_abi_violations = numbers[TRACE_BUFFER_ABI_VIOLATIONS],
+                .n_chunks_discarded = numbers[TRACE_BUFFER_CHUNKS_DISCARDED],
+                .n_writer_losses = numbers[TRACE_BUFFER_WRITER_LOSSES],
+        };
 }
 
-static void stats_add_buffer(TraceServiceStats *stats, const WireField *message) {
-        TraceBufferLosses *buffer;
-        WireReader reader;
-        WireField field;
-
-        if (stats->n_buffers == TRACE_BUFFERS_MAX)
-                return;
-        buffer = &stats->buffers[stats->n_buffers++];
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                stat_take(buffer, buffer_fields, ARRAY_SIZE(buffer_fields), &field);
-}
-
-/* Each snapshot has totals since the start: the last one counts. */
 void packet_trace_stats(Packet *packet, const WireField *payload) {
         TraceServiceStats *stats = &packet->summary->stats;
+        uint64_t numbers[_TRACE_STATS];
         WireReader reader;
-        WireField field;
+        WireField buffer;
 
-        *stats = (TraceServiceStats){ .n_snapshots = stats->n_snapshots + 1 };
+        trace_stats_read(numbers, payload);
+        *stats = (TraceServiceStats){
+                .n_snapshots = stats->n_snapshots + 1,
+                .n_chunks_discarded = numbers[TRACE_STAT_CHUNKS_DISCARDED],
+                .n_patches_discarded = numbers[TRACE_STAT_PATCHES_DISCARDED],
+                .n_invalid_packets = numbers[TRACE_STAT_INVALID_PACKETS],
+                .n_flushes_failed = numbers[TRACE_STAT_FLUSHES_FAILED],
+                .final_flush_failed = numbers[TRACE_STAT_FINAL_FLUSH] == TRACE_FINAL_FLUSH_FAILED,
+        };
         wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES)
-                        stats_add_buffer(stats, &field);
-                else if (field.number == 15)
-                        stats->final_flush_failed = field.value == FINAL_FLUSH_FAILED;
-                else
-                        stat_take(stats, service_fields, ARRAY_SIZE(service_fields), &field);
-        }
+        while (stats->n_buffers < TRACE_BUFFERS_MAX && trace_stats_next_buffer(&reader, &buffer))
+                stats->buffers[stats->n_buffers++] = buffer_losses(&buffer);
 }
 
-static void kernel_cpu_stats(TraceSummary *summary, const WireField *message, size_t phase) {
-        uint64_t cpu = 0, overrun = 0, commit_overrun = 0, dropped = 0;
+static void kernel_cpu_stats(TraceSummary *summary, const uint64_t *numbers, size_t phase) {
+        const uint64_t cpu = numbers[TRACE_KERNEL_STAT_CPU];
         TraceKernelStats *stats;
-        WireReader reader;
-        WireField field;
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1)
-                        cpu = field.value;
-                else if (field.number == 3)
-                        overrun = field.value;
-                else if (field.number == 4)
-                        commit_overrun = field.value;
-                else if (field.number == 8)
-                        dropped = field.value;
-        }
         if (cpu >= TRACE_CPUS_MAX)
                 return;
         if (!summary->kernel_stats[cpu])
                 summary->kernel_stats[cpu] = g_new0(TraceKernelStats, 1);
         stats = summary->kernel_stats[cpu];
-        stats->overrun[phase] = overrun;
-        stats->commit_overrun[phase] = commit_overrun;
-        stats->dropped[phase] = dropped;
-}
-
-static uint64_t kernel_stats_phase(const WireField *payload) {
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == 1)
-                        return field.value;
-        return 0;
+        stats->overrun[phase] = numbers[TRACE_KERNEL_STAT_OVERRUN];
+        stats->commit_overrun[phase] = numbers[TRACE_KERNEL_STAT_COMMIT_OVERRUN];
+        stats->dropped[phase] = numbers[TRACE_KERNEL_STAT_DROPPED];
 }
 
 void packet_ftrace_stats(Packet *packet, const WireField *payload) {
-        uint64_t phase = kernel_stats_phase(payload);
+        const TraceStatsPhase phase = trace_kernel_stats_phase(payload);
+        uint64_t numbers[_TRACE_KERNEL_STATS];
         WireReader reader;
-        WireField field;
 
-        if (phase != PHASE_START && phase != PHASE_END)
+        if (phase == TRACE_STATS_UNKNOWN)
                 return;
         packet->summary->kernel_stats_phases |= (uint8_t)phase;
         wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == 2 && field.type == WIRE_BYTES)
-                        kernel_cpu_stats(packet->summary, &field, phase == PHASE_END);
+        while (trace_kernel_stats_next_cpu(&reader, numbers))
+                kernel_cpu_stats(packet->summary, numbers, phase == TRACE_STATS_END);
 }
 
 static uint64_t delta(const uint64_t values[2]) {
@@ -262,7 +199,8 @@ static void find_doubts(TraceSummary *summary) {
                   summary->stats.final_flush_failed,
                   N_("a program did not hand over its last packets in time"));
         add_doubt(summary,
-                  has_kernel && summary->kernel_stats_phases != (PHASE_START | PHASE_END),
+                  has_kernel &&
+                          summary->kernel_stats_phases != (TRACE_STATS_START | TRACE_STATS_END),
                   N_("the kernel's statistics are not in the file"));
         add_doubt(summary, summary->n_compressed > 0, N_("compressed packets are not looked into"));
 }

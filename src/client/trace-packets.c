@@ -11,6 +11,8 @@
 #include "sys_stats_counters.pb-c.h"
 #include "trace/trace-names.h"
 #include "trace/trace-process-tree.h"
+#include "trace/trace-service.h"
+#include "trace/trace-sys-stats.h"
 #include "trace/trace-track-descriptor.h"
 #include "wire/stack-sample.h"
 
@@ -224,14 +226,16 @@ static void add_stat(Packet *packet,
                      const ProtobufCEnumDescriptor *names,
                      const char *file,
                      const char *unit) {
-        uint64_t numbers[3];
+        uint64_t numbers[_TRACE_SYS_KEYED];
         TraceCounter *counter;
 
         trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
-        counter = trace_state_counter(
-                packet->summary, stat_name(packet->summary, names, file, numbers[1]), unit);
+        counter =
+                trace_state_counter(packet->summary,
+                                    stat_name(packet->summary, names, file, numbers[TRACE_SYS_KEY]),
+                                    unit);
         if (counter)
-                trace_counter_add(counter, (double)numbers[2]);
+                trace_counter_add(counter, (double)numbers[TRACE_SYS_VALUE]);
 }
 
 void packet_sys_stats(Packet *packet, const WireField *payload) {
@@ -240,13 +244,13 @@ void packet_sys_stats(Packet *packet, const WireField *payload) {
 
         wire_reader_init_field(&reader, payload);
         while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES)
+                if (field.number == TRACE_SYS_MEMINFO && field.type == WIRE_BYTES)
                         add_stat(packet,
                                  &field,
                                  &perfetto__protos__meminfo_counters__descriptor,
                                  "meminfo",
                                  "KiB");
-                else if (field.number == 2 && field.type == WIRE_BYTES)
+                else if (field.number == TRACE_SYS_VMSTAT && field.type == WIRE_BYTES)
                         add_stat(packet,
                                  &field,
                                  &perfetto__protos__vmstat_counters__descriptor,
@@ -261,83 +265,62 @@ void packet_sys_stats(Packet *packet, const WireField *payload) {
 
 void packet_trace_config(Packet *packet, const WireField *payload) {
         TraceSummary *summary = packet->summary;
-        uint64_t numbers[9];
+        TraceRecordedConfig config;
 
         if (summary->config || payload->n_bytes > TRACE_SUMMARY_CONFIG_MAX)
                 return;
         summary->config =
                 g_byte_array_append(g_byte_array_new(), payload->data, (guint)payload->n_bytes);
-        trace_read_numbers(payload, numbers, ARRAY_SIZE(numbers));
-        summary->streams_to_file = numbers[8] != 0; /* write_into_file */
-}
-
-static void system_take_utsname(TraceSummary *summary, const WireField *message) {
-        TraceSystem *system = &summary->system;
-        const char **const members[] = {
-                NULL, &system->sysname, &system->version, &system->release, &system->machine,
-        };
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type == WIRE_BYTES && field.number < ARRAY_SIZE(members) &&
-                    members[field.number])
-                        *members[field.number] = trace_state_field_name(summary, &field);
+        trace_recorded_config_read(&config, payload);
+        summary->streams_to_file = config.streams_to_file;
 }
 
 void packet_system_info(Packet *packet, const WireField *payload) {
-        TraceSummary *summary = packet->summary;
-        WireReader reader;
-        WireField field;
+        TraceSystem *system = &packet->summary->system;
+        const char **const members[_TRACE_SYSTEM_FIELDS] = {
+                [TRACE_SYSTEM_NAME] = &system->sysname,
+                [TRACE_SYSTEM_VERSION] = &system->version,
+                [TRACE_SYSTEM_RELEASE] = &system->release,
+                [TRACE_SYSTEM_MACHINE] = &system->machine,
+                [TRACE_SYSTEM_SERVICE_VERSION] = &system->service_version,
+        };
+        TraceSystemInfo info;
 
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES)
-                        system_take_utsname(summary, &field);
-                else if (field.number == 4 && field.type == WIRE_BYTES)
-                        summary->system.service_version = trace_state_field_name(summary, &field);
-                else if (field.number == 8)
-                        summary->system.n_cpus = (uint32_t)field.value;
-        }
+        trace_system_info_read(&info, payload);
+        for (size_t i = 0; i < _TRACE_SYSTEM_FIELDS; i++)
+                if (members[i] && info.fields[i].number)
+                        *members[i] = trace_state_field_name(packet->summary, &info.fields[i]);
+        if (info.fields[TRACE_SYSTEM_CPUS].number)
+                system->n_cpus = (uint32_t)info.fields[TRACE_SYSTEM_CPUS].value;
 }
 
 void packet_trace_uuid(Packet *packet, const WireField *payload) {
-        uint64_t numbers[3];
-
-        trace_read_numbers(payload, numbers, ARRAY_SIZE(numbers));
-        packet->summary->trace_uuid[0] = numbers[1];
-        packet->summary->trace_uuid[1] = numbers[2];
+        trace_uuid_read(packet->summary->trace_uuid, payload);
 }
 
-static void take_away(TraceSummary *summary, const WireField *event) {
-        uint64_t numbers[4];
-        TraceAway away;
+static void take_away(TraceSummary *summary, const TraceServiceEvent *event) {
+        const TraceAway away = { .from_ns = event->away_from_ns,
+                                 .until_ns = event->away_until_ns,
+                                 .n_lost = event->n_lost };
 
-        if (summary->away->len == TRACE_NOTES_MAX)
-                return;
-        trace_read_numbers(event, numbers, ARRAY_SIZE(numbers));
-        away = (TraceAway){ .from_ns = numbers[1], .until_ns = numbers[2], .n_lost = numbers[3] };
-        g_array_append_val(summary->away, away);
+        if (summary->away->len < TRACE_NOTES_MAX)
+                g_array_append_val(summary->away, away);
 }
 
-/* All sources run from "all_data_sources_started" on; without it, from "tracing_started" on. */
+/* All sources run from is_all_started on; without it, from is_start on. */
 void packet_service_event(Packet *packet, const WireField *payload) {
         TraceSummary *summary = packet->summary;
-        WireReader reader;
-        WireField field;
+        TraceServiceEvent event;
 
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 || (field.number == 2 && summary->started_ns == 0))
-                        summary->started_ns = packet->at_ns;
-                else if (field.number == 5) /* tracing_disabled */
-                        summary->stopped_ns = packet->at_ns;
-                else if (field.number == 10) /* clone_started */
-                        summary->is_clone = true;
-                else if (field.number == 1900 && field.type == WIRE_BYTES) /* ours: service_away */
-                        take_away(summary, &field);
-        }
+        trace_service_event_read(&event, payload);
+        if (event.is_all_started || (event.is_start && summary->started_ns == 0))
+                summary->started_ns = packet->at_ns;
+        if (event.is_stop)
+                summary->stopped_ns = packet->at_ns;
+        if (event.is_clone)
+                summary->is_clone = true;
+        if (event.is_away)
+                take_away(summary, &event);
 }
 
 void packet_compressed(Packet *packet, const WireField *payload) {

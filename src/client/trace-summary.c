@@ -12,6 +12,7 @@
 #include "client/trace-summary.h"
 #include "shared/names.h"
 #include "trace/trace-reader.h"
+#include "trace/trace-service.h"
 
 #define SERVICE_SEQUENCE_ID 1
 
@@ -383,26 +384,16 @@ static void summary_sum_processes(TraceSummary *summary) {
         }
 }
 
-/* Whether a text is anywhere at the end of a path of fields. A 0 ends the path. */
-static bool
-message_has(const void *data, size_t n_bytes, const uint32_t *path, const char *wanted) {
+static bool config_names(const TraceSummary *summary, const char *name) {
+        TraceRecordedSource source;
         WireReader reader;
-        WireField field;
 
-        if (*path == 0)
-                return n_bytes == strlen(wanted) && memcmp(data, wanted, n_bytes) == 0;
-        wire_reader_init(&reader, data, n_bytes);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == *path && field.type == WIRE_BYTES &&
-                    message_has(field.data, field.n_bytes, path + 1, wanted))
+        wire_reader_init(&reader, summary->config->data, summary->config->len);
+        while (trace_recorded_config_next_source(&reader, &source))
+                if (source.name.n_bytes == strlen(name) &&
+                    memcmp(source.name.data, name, source.name.n_bytes) == 0)
                         return true;
         return false;
-}
-
-static bool config_names(const TraceSummary *summary, const char *source) {
-        static const uint32_t path[] = { 2, 1, 1, 0 }; /* data_sources, config, name */
-
-        return message_has(summary->config->data, summary->config->len, path, source);
 }
 
 /* Where users record their own programs, the same packets come from another data source. */

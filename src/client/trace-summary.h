@@ -105,7 +105,6 @@ typedef struct TraceClock {
 
 /* perfetto.protos.TraceStats.BufferStats, as far as it is about losses. */
 typedef struct TraceBufferLosses {
-        uint64_t n_bytes_written, n_bytes_read, n_bytes_overwritten;
         uint64_t n_chunks_overwritten, n_chunks_discarded, n_patches_failed, n_abi_violations;
         uint64_t n_writer_losses;
 } TraceBufferLosses;

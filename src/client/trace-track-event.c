@@ -10,14 +10,6 @@
 #include "client/trace-state.h"
 #include "trace/trace-track-event.h"
 
-/* Of TrackEvent and its DebugAnnotations, in the service's own events. */
-enum {
-        TRACK_EVENT_ANNOTATIONS = 4,
-        TRACK_EVENT_NAME = 23,
-        ANNOTATION_STRING = 6,
-        ANNOTATION_NAME = 10,
-};
-
 /* One event; the first category is enough for a summary. */
 typedef struct Event {
         const char *name, *category;
@@ -91,45 +83,23 @@ static void event_counter(Packet *packet, const Event *event, Track *track) {
                 packet->summary->n_unknown_names++;
 }
 
-/* The string of the annotation "data source". Leaves ret alone for any other. */
-static void annotation_take(WireField *ret, const WireField *annotation) {
-        static const char source[] = "data source";
-        bool is_source = false;
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, annotation);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.type != WIRE_BYTES)
-                        continue;
-                if (field.number == ANNOTATION_NAME)
-                        is_source = field.n_bytes == strlen(source) &&
-                                    memcmp(field.data, source, field.n_bytes) == 0;
-                if (field.number == ANNOTATION_STRING && is_source)
-                        *ret = field;
-        }
-}
-
 /* The service's own events report what producers say that they do not record. */
 static void packet_note(Packet *packet, const WireField *payload) {
         GPtrArray *notes = packet->summary->notes;
-        WireField source = { 0 }, name = { 0 }, field;
         g_autofree char *text = NULL;
-        WireReader reader;
+        TraceTrackEvent event;
+        WireField source;
 
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == TRACK_EVENT_NAME && field.type == WIRE_BYTES)
-                        name = field;
-                else if (field.number == TRACK_EVENT_ANNOTATIONS && field.type == WIRE_BYTES)
-                        annotation_take(&source, &field);
-        if (!name.data || notes->len == TRACE_NOTES_MAX)
+        trace_track_event_read(&event, payload);
+        if (!event.name.data || notes->len == TRACE_NOTES_MAX)
                 return;
+        if (!trace_track_event_note(&source, payload, "data source"))
+                source = (WireField){ .data = (const uint8_t *)"" };
         text = g_strdup_printf("%.*s: %.*s",
                                (int)MIN(source.n_bytes, (size_t)TRACE_NAME_BYTES_MAX),
-                               source.data ? (const char *)source.data : "",
-                               (int)MIN(name.n_bytes, (size_t)TRACE_NOTE_BYTES_MAX),
-                               (const char *)name.data);
+                               (const char *)source.data,
+                               (int)MIN(event.name.n, (size_t)TRACE_NOTE_BYTES_MAX),
+                               (const char *)event.name.data);
         g_ptr_array_add(notes, say_clean(text, strlen(text)));
 }
 

@@ -8,6 +8,7 @@
 
 #include "trace/import.h"
 #include "trace/trace-names.h"
+#include "trace/trace-sys-stats.h"
 
 #define SECTORS_PER_MB     2048.0
 #define PAGE_BYTES_DEFAULT 4096 /* if the recording does not say */
@@ -56,17 +57,17 @@ static void add_keyed(TraceImport *import,
                       const char *prefix,
                       uint64_t factor) {
         TracePool *pool = &import->store->pool;
-        uint64_t numbers[3];
+        uint64_t numbers[_TRACE_SYS_KEYED];
         const char *name;
 
         trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
-        name = key_name(numbers[1]);
+        name = key_name(numbers[TRACE_SYS_KEY]);
         if (!name)
                 return;
         counter.cpu = TRACE_NONE;
         counter.value = trace_pool_add_text(pool, name);
         counter.name = *prefix ? trace_pool_add_format(pool, "%s%s", prefix, name) : counter.value;
-        import_machine_value(import, at_ns, &counter, (double)(numbers[2] * factor));
+        import_machine_value(import, at_ns, &counter, (double)(numbers[TRACE_SYS_VALUE] * factor));
 }
 
 static void take_meminfo(TraceImport *import, uint64_t at_ns, const WireField *field) {
@@ -298,9 +299,9 @@ static void take_disk(TraceImport *import, uint64_t at_ns, const WireField *mess
 }
 
 static void take_total(TraceImport *import, uint64_t at_ns, const WireField *field) {
-        static const char *const names[] = {
-                [4] = "num_forks", [5] = "num_irq_total", [7] = "num_softirq_total"
-        };
+        static const char *const names[] = { [TRACE_SYS_FORKS] = "num_forks",
+                                             [TRACE_SYS_INTERRUPTS_SUM] = "num_irq_total",
+                                             [TRACE_SYS_SOFTIRQS_SUM] = "num_softirq_total" };
         ImportMachineCounter counter = { .type = names[field->number], .cpu = TRACE_NONE };
 
         counter.name = trace_pool_add_text(&import->store->pool, counter.type);
@@ -310,12 +311,12 @@ static void take_total(TraceImport *import, uint64_t at_ns, const WireField *fie
 static void
 take_varint(TraceImport *import, uint64_t at_ns, const WireField *field, unsigned *n_frequencies) {
         switch (field->number) {
-        case 4:
-        case 5:
-        case 7:
+        case TRACE_SYS_FORKS:
+        case TRACE_SYS_INTERRUPTS_SUM:
+        case TRACE_SYS_SOFTIRQS_SUM:
                 take_total(import, at_ns, field);
                 break;
-        case 11:
+        case TRACE_SYS_CPU_FREQUENCY:
                 take_cpu_frequency(import, at_ns, (*n_frequencies)++, field->value);
                 break;
         }
@@ -323,9 +324,11 @@ take_varint(TraceImport *import, uint64_t at_ns, const WireField *field, unsigne
 
 void apply_sys_stats(TraceImport *import, uint64_t at_ns, const WireField *stats) {
         static void (*const take[])(TraceImport *, uint64_t, const WireField *) = {
-                [1] = take_meminfo, [2] = take_vmstat,    [3] = take_cpu_times,
-                [6] = take_irq,     [8] = take_softirq,   [12] = take_buddy,
-                [13] = take_disk,   [14] = take_pressure, [18] = take_slab,
+                [TRACE_SYS_MEMINFO] = take_meminfo,     [TRACE_SYS_VMSTAT] = take_vmstat,
+                [TRACE_SYS_CPU_TIMES] = take_cpu_times, [TRACE_SYS_INTERRUPTS] = take_irq,
+                [TRACE_SYS_SOFTIRQS] = take_softirq,    [TRACE_SYS_BUDDYINFO] = take_buddy,
+                [TRACE_SYS_DISKS] = take_disk,          [TRACE_SYS_PRESSURE] = take_pressure,
+                [TRACE_SYS_SLABINFO] = take_slab,
         };
         unsigned n_frequencies = 0;
         WireReader reader;

@@ -12,6 +12,8 @@
 #include "trace/import.h"
 #include "trace/trace-clock-snapshot.h"
 #include "trace/trace-names.h"
+#include "trace/trace-service.h"
+#include "trace/trace-stats.h"
 
 /*
  * Clocks
@@ -72,88 +74,64 @@ void import_clock_snapshot(TraceImport *import,
  * The machine
  */
 
-static void take_utsname(TraceImport *import, const WireField *message) {
-        static const char *const names[] = {
-                NULL, "system_name", "system_version", "system_release", "system_machine"
-        };
-        WireReader reader;
-        WireField field;
+#define SYSTEM_ROWS_MAX 64 /* for files that repeat this again and again */
 
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0) {
-                uint32_t text;
-
-                if (field.type != WIRE_BYTES || field.number >= ARRAY_SIZE(names) ||
-                    !names[field.number])
-                        continue;
-                text = import_text(import, &field);
-                trace_store_add_metadata(import->store, names[field.number], text);
-                if (field.number == 3)
-                        trace_sched_set_kernel(&import->sched,
-                                               trace_pool_text(&import->store->pool, text));
-        }
-}
-
-/* Fields of SystemInfo. The last ones are Desktrace's own. */
-static const struct {
-        uint32_t number;
-        bool is_text;
-        const char *name;
-} system_fields[] = {
-        { 4, true, "tracing_service_version" },
-        { 6, false, "system_page_size" },
-        { 8, false, "system_cpus" },
-        { 16, false, "system_ram_bytes" },
-        { 1900, true, "system_boot_id" },
-        { 1901, true, "system_os_id" },
-        { 1902, true, "system_os_version" },
-        { 1903, true, "system_cpu_model" },
+static const char *const system_names[_TRACE_SYSTEM_FIELDS] = {
+        [TRACE_SYSTEM_NAME] = "system_name",
+        [TRACE_SYSTEM_VERSION] = "system_version",
+        [TRACE_SYSTEM_RELEASE] = "system_release",
+        [TRACE_SYSTEM_MACHINE] = "system_machine",
+        [TRACE_SYSTEM_SERVICE_VERSION] = "tracing_service_version",
+        [TRACE_SYSTEM_PAGE_BYTES] = "system_page_size",
+        [TRACE_SYSTEM_CPUS] = "system_cpus",
+        [TRACE_SYSTEM_RAM_BYTES] = "system_ram_bytes",
+        [TRACE_SYSTEM_BOOT_ID] = "system_boot_id",
+        [TRACE_SYSTEM_OS_ID] = "system_os_id",
+        [TRACE_SYSTEM_OS_VERSION] = "system_os_version",
+        [TRACE_SYSTEM_CPU_MODEL] = "system_cpu_model",
 };
 
-static void take_system_field(TraceImport *import, const WireField *field) {
-        for (size_t i = 0; i < ARRAY_SIZE(system_fields); i++) {
-                if (system_fields[i].number != field->number)
-                        continue;
-                if (system_fields[i].is_text && field->type == WIRE_BYTES)
-                        trace_store_add_metadata(
-                                import->store, system_fields[i].name, import_text(import, field));
-                else if (!system_fields[i].is_text && field->type == WIRE_VARINT)
-                        trace_store_add_metadata_number(
-                                import->store, system_fields[i].name, (int64_t)field->value);
-                if (field->number == 6 && field->type == WIRE_VARINT)
+static void add_system_field(TraceImport *import, TraceSystemField which, const WireField *field) {
+        uint32_t text;
+
+        if (field->type != WIRE_BYTES) {
+                trace_store_add_metadata_number(
+                        import->store, system_names[which], (int64_t)field->value);
+                if (which == TRACE_SYSTEM_PAGE_BYTES)
                         import->page_bytes = field->value;
+                return;
         }
+        text = import_text(import, field);
+        trace_store_add_metadata(import->store, system_names[which], text);
+        if (which == TRACE_SYSTEM_RELEASE)
+                trace_sched_set_kernel(&import->sched, trace_pool_text(&import->store->pool, text));
 }
 
-void import_system_info(TraceImport *import, const ImportPacket *packet, const WireField *info) {
-        WireReader reader;
-        WireField field;
+void import_system_info(TraceImport *import, const ImportPacket *packet, const WireField *payload) {
+        TraceSystemInfo info;
 
-        if (trace_store_table(import->store, TRACE_TABLE_METADATA)->n > 64)
-                return; /* a limit for files that repeat this again and again */
-        wire_reader_init_field(&reader, info);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES)
-                        take_utsname(import, &field);
-                else
-                        take_system_field(import, &field);
-        }
+        if (trace_store_table(import->store, TRACE_TABLE_METADATA)->n > SYSTEM_ROWS_MAX)
+                return;
+        trace_system_info_read(&info, payload);
+        for (size_t i = 0; i < _TRACE_SYSTEM_FIELDS; i++)
+                if (info.fields[i].number)
+                        add_system_field(import, (TraceSystemField)i, &info.fields[i]);
 }
 
 void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid) {
-        uint64_t n[3];
+        uint64_t n[2];
 
-        trace_read_numbers(uuid, n, ARRAY_SIZE(n));
+        trace_uuid_read(n, uuid);
         trace_store_add_metadata(
                 import->store,
                 "trace_uuid",
                 trace_pool_add_format(&import->store->pool,
                                       "%08x-%04x-%04x-%04x-%012llx",
-                                      (unsigned)(n[1] >> 32),
-                                      (unsigned)(n[1] >> 16) & 0xffff,
-                                      (unsigned)n[1] & 0xffff,
-                                      (unsigned)(n[2] >> 48),
-                                      (unsigned long long)(n[2] & 0xffffffffffff)));
+                                      (unsigned)(n[0] >> 32),
+                                      (unsigned)(n[0] >> 16) & 0xffff,
+                                      (unsigned)n[0] & 0xffff,
+                                      (unsigned)(n[1] >> 48),
+                                      (unsigned long long)(n[1] & 0xffffffffffff)));
 }
 
 /*
@@ -176,24 +154,10 @@ static int compare_names(const void *x, const void *y) {
         return r ? r : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* Field 1 contains the config, which contains the name. */
-static bool read_first(const WireField *message, WireField *ret) {
-        WireReader reader;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, ret) > 0)
-                if (ret->number == 1 && ret->type == WIRE_BYTES)
-                        return true;
-        return false;
-}
-
-static void add_source(ConfigSources *sources, const WireField *source) {
-        WireField config;
-
-        sources->sum = crc32(sources->sum, source->data, (uInt)source->n_bytes);
-        if (sources->n < SOURCES_MAX && read_first(source, &config) &&
-            read_first(&config, &sources->names[sources->n]))
-                sources->n++;
+static void add_source(ConfigSources *sources, const TraceRecordedSource *source) {
+        sources->sum = crc32(sources->sum, source->bytes.data, (uInt)source->bytes.n_bytes);
+        if (sources->n < SOURCES_MAX && source->name.type == WIRE_BYTES)
+                sources->names[sources->n++] = source->name;
 }
 
 /* Stores the names in order, as far as there is room, and a checksum that changes with any setting. */
@@ -225,19 +189,18 @@ static void name_sources(TraceImport *import, ConfigSources *sources) {
 
 void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config) {
         ConfigSources sources = { 0 };
+        TraceRecordedSource source;
+        TraceRecordedConfig read;
         WireReader reader;
-        WireField field;
 
+        trace_recorded_config_read(&read, config);
+        if (read.session_name.type == WIRE_BYTES)
+                trace_store_add_metadata(import->store,
+                                         "unique_session_name",
+                                         import_text(import, &read.session_name));
         wire_reader_init_field(&reader, config);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.type != WIRE_BYTES)
-                        continue;
-                if (field.number == 2)
-                        add_source(&sources, &field);
-                else if (field.number == 22)
-                        trace_store_add_metadata(
-                                import->store, "unique_session_name", import_text(import, &field));
-        }
+        while (trace_recorded_config_next_source(&reader, &source))
+                add_source(&sources, &source);
         name_sources(import, &sources);
         trace_store_add_metadata_number(
                 import->store, "trace_config_bytes", (int64_t)config->n_bytes);
@@ -275,75 +238,84 @@ void import_cpu_info(TraceImport *import, const ImportPacket *packet, const Wire
 }
 
 /*
- * Statistics: each packet has sums since the start, so only the last one counts
+ * Statistics
  */
 
-typedef struct StatField {
-        uint32_t number;
-        const char *name;
-} StatField;
-
-static const StatField buffer_stats[] = {
-        { 1, "traced_buf_bytes_written" },        { 2, "traced_buf_chunks_written" },
-        { 3, "traced_buf_chunks_overwritten" },   { 4, "traced_buf_write_wrap_count" },
-        { 5, "traced_buf_patches_succeeded" },    { 6, "traced_buf_patches_failed" },
-        { 7, "traced_buf_readaheads_succeeded" }, { 8, "traced_buf_readaheads_failed" },
-        { 9, "traced_buf_abi_violations" },       { 10, "traced_buf_chunks_rewritten" },
-        { 12, "traced_buf_buffer_size" },         { 13, "traced_buf_bytes_overwritten" },
-        { 14, "traced_buf_bytes_read" },          { 17, "traced_buf_chunks_read" },
-        { 18, "traced_buf_chunks_discarded" },    { 19, "traced_buf_trace_writer_packet_loss" },
+static const char *const buffer_stats[_TRACE_BUFFER_STATS] = {
+        [TRACE_BUFFER_BYTES_WRITTEN] = "traced_buf_bytes_written",
+        [TRACE_BUFFER_CHUNKS_WRITTEN] = "traced_buf_chunks_written",
+        [TRACE_BUFFER_CHUNKS_OVERWRITTEN] = "traced_buf_chunks_overwritten",
+        [TRACE_BUFFER_WRITE_WRAPS] = "traced_buf_write_wrap_count",
+        [TRACE_BUFFER_PATCHES_SUCCEEDED] = "traced_buf_patches_succeeded",
+        [TRACE_BUFFER_PATCHES_FAILED] = "traced_buf_patches_failed",
+        [TRACE_BUFFER_READAHEADS_SUCCEEDED] = "traced_buf_readaheads_succeeded",
+        [TRACE_BUFFER_READAHEADS_FAILED] = "traced_buf_readaheads_failed",
+        [TRACE_BUFFER_ABI_VIOLATIONS] = "traced_buf_abi_violations",
+        [TRACE_BUFFER_CHUNKS_REWRITTEN] = "traced_buf_chunks_rewritten",
+        [TRACE_BUFFER_SIZE] = "traced_buf_buffer_size",
+        [TRACE_BUFFER_BYTES_OVERWRITTEN] = "traced_buf_bytes_overwritten",
+        [TRACE_BUFFER_BYTES_READ] = "traced_buf_bytes_read",
+        [TRACE_BUFFER_CHUNKS_READ] = "traced_buf_chunks_read",
+        [TRACE_BUFFER_CHUNKS_DISCARDED] = "traced_buf_chunks_discarded",
+        [TRACE_BUFFER_WRITER_LOSSES] = "traced_buf_trace_writer_packet_loss",
 };
 
-static const StatField service_stats[] = {
-        { 2, "traced_producers_connected" },     { 3, "traced_producers_seen" },
-        { 4, "traced_data_sources_registered" }, { 5, "traced_data_sources_seen" },
-        { 6, "traced_tracing_sessions" },        { 7, "traced_total_buffers" },
-        { 8, "traced_chunks_discarded" },        { 9, "traced_patches_discarded" },
-        { 12, "traced_flushes_requested" },      { 13, "traced_flushes_succeeded" },
-        { 14, "traced_flushes_failed" },
+static const char *const service_stats[_TRACE_STATS] = {
+        [TRACE_STAT_PRODUCERS_CONNECTED] = "traced_producers_connected",
+        [TRACE_STAT_PRODUCERS_SEEN] = "traced_producers_seen",
+        [TRACE_STAT_SOURCES_REGISTERED] = "traced_data_sources_registered",
+        [TRACE_STAT_SOURCES_SEEN] = "traced_data_sources_seen",
+        [TRACE_STAT_SESSIONS] = "traced_tracing_sessions",
+        [TRACE_STAT_BUFFERS] = "traced_total_buffers",
+        [TRACE_STAT_CHUNKS_DISCARDED] = "traced_chunks_discarded",
+        [TRACE_STAT_PATCHES_DISCARDED] = "traced_patches_discarded",
+        [TRACE_STAT_FLUSHES_REQUESTED] = "traced_flushes_requested",
+        [TRACE_STAT_FLUSHES_SUCCEEDED] = "traced_flushes_succeeded",
+        [TRACE_STAT_FLUSHES_FAILED] = "traced_flushes_failed",
 };
 
-static void take_stats(TraceImport *import,
-                       const WireField *message,
-                       const StatField *fields,
-                       size_t n_fields,
-                       int32_t idx) {
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                for (size_t i = 0; i < n_fields; i++)
-                        if (fields[i].number == field.number && field.type == WIRE_VARINT)
-                                trace_store_set_stat(
-                                        import->store, fields[i].name, idx, field.value);
+static void set_stats(TraceImport *import,
+                      const char *const *names,
+                      size_t n_names,
+                      int32_t idx,
+                      const uint64_t *numbers,
+                      uint64_t found) {
+        for (size_t i = 0; i < n_names; i++)
+                if (names[i] && found & UINT64_C(1) << i)
+                        trace_store_set_stat(import->store, names[i], idx, numbers[i]);
 }
 
 #define BUFFERS_MAX 128
 
-void import_trace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats) {
-        int32_t n_buffers = 0;
+static void set_buffer_stats(TraceImport *import, const WireField *payload) {
+        uint64_t numbers[_TRACE_BUFFER_STATS], found;
         WireReader reader;
-        WireField field;
+        WireField buffer;
 
-        take_stats(import, stats, service_stats, ARRAY_SIZE(service_stats), -1);
-        wire_reader_init_field(&reader, stats);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_BYTES && n_buffers < BUFFERS_MAX)
-                        take_stats(import,
-                                   &field,
-                                   buffer_stats,
-                                   ARRAY_SIZE(buffer_stats),
-                                   n_buffers++);
-                else if (field.number == 15 && field.type == WIRE_VARINT && field.value) {
-                        trace_store_set_stat(import->store,
-                                             "traced_final_flush_succeeded",
-                                             -1,
-                                             field.value == 1);
-                        trace_store_set_stat(
-                                import->store, "traced_final_flush_failed", -1, field.value == 2);
-                }
+        wire_reader_init_field(&reader, payload);
+        for (int32_t i = 0; i < BUFFERS_MAX && trace_stats_next_buffer(&reader, &buffer); i++) {
+                found = trace_buffer_stats_read(numbers, &buffer);
+                set_stats(import, buffer_stats, _TRACE_BUFFER_STATS, i, numbers, found);
         }
+}
+
+void import_trace_stats(TraceImport *import, const ImportPacket *packet, const WireField *payload) {
+        uint64_t numbers[_TRACE_STATS];
+        const uint64_t found = trace_stats_read(numbers, payload);
+        const uint64_t outcome = numbers[TRACE_STAT_FINAL_FLUSH];
+
+        set_stats(import, service_stats, _TRACE_STATS, -1, numbers, found);
+        set_buffer_stats(import, payload);
+        if (!outcome)
+                return;
+        trace_store_set_stat(import->store,
+                             "traced_final_flush_succeeded",
+                             -1,
+                             outcome == TRACE_FINAL_FLUSH_SUCCEEDED);
+        trace_store_set_stat(import->store,
+                             "traced_final_flush_failed",
+                             -1,
+                             outcome == TRACE_FINAL_FLUSH_FAILED);
 }
 
 typedef struct KernelStat {
@@ -352,18 +324,27 @@ typedef struct KernelStat {
 } KernelStat;
 
 static const KernelStat kernel_stats[] = {
-        { 2, "ftrace_cpu_entries_begin", "ftrace_cpu_entries_end", "ftrace_cpu_entries_delta" },
-        { 3, "ftrace_cpu_overrun_begin", "ftrace_cpu_overrun_end", "ftrace_cpu_overrun_delta" },
-        { 4,
+        { TRACE_KERNEL_STAT_ENTRIES,
+          "ftrace_cpu_entries_begin",
+          "ftrace_cpu_entries_end",
+          "ftrace_cpu_entries_delta" },
+        { TRACE_KERNEL_STAT_OVERRUN,
+          "ftrace_cpu_overrun_begin",
+          "ftrace_cpu_overrun_end",
+          "ftrace_cpu_overrun_delta" },
+        { TRACE_KERNEL_STAT_COMMIT_OVERRUN,
           "ftrace_cpu_commit_overrun_begin",
           "ftrace_cpu_commit_overrun_end",
           "ftrace_cpu_commit_overrun_delta" },
-        { 5, "ftrace_cpu_bytes_begin", "ftrace_cpu_bytes_end", "ftrace_cpu_bytes_delta" },
-        { 8,
+        { TRACE_KERNEL_STAT_BYTES,
+          "ftrace_cpu_bytes_begin",
+          "ftrace_cpu_bytes_end",
+          "ftrace_cpu_bytes_delta" },
+        { TRACE_KERNEL_STAT_DROPPED,
           "ftrace_cpu_dropped_events_begin",
           "ftrace_cpu_dropped_events_end",
           "ftrace_cpu_dropped_events_delta" },
-        { 9,
+        { TRACE_KERNEL_STAT_READ,
           "ftrace_cpu_read_events_begin",
           "ftrace_cpu_read_events_end",
           "ftrace_cpu_read_events_delta" },
@@ -380,15 +361,12 @@ static int64_t stat_value(const TraceStore *store, const char *text, int32_t idx
         return 0;
 }
 
-static void take_kernel_stats(TraceImport *import, const WireField *message, bool is_end) {
-        uint64_t numbers[10];
-
-        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
-        if (numbers[1] >= TRACE_CPUS_MAX)
+static void set_kernel_stats(TraceImport *import, const uint64_t *numbers, bool is_end) {
+        if (numbers[TRACE_KERNEL_STAT_CPU] >= TRACE_CPUS_MAX)
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(kernel_stats); i++) {
                 const KernelStat *stat = &kernel_stats[i];
-                int32_t cpu = (int32_t)numbers[1];
+                int32_t cpu = (int32_t)numbers[TRACE_KERNEL_STAT_CPU];
                 uint64_t value = numbers[stat->number];
 
                 trace_store_set_stat(import->store, is_end ? stat->end : stat->begin, cpu, value);
@@ -401,16 +379,16 @@ static void take_kernel_stats(TraceImport *import, const WireField *message, boo
         }
 }
 
-void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats) {
-        uint64_t numbers[2];
+void import_ftrace_stats(TraceImport *import,
+                         const ImportPacket *packet,
+                         const WireField *payload) {
+        const TraceStatsPhase phase = trace_kernel_stats_phase(payload);
+        uint64_t numbers[_TRACE_KERNEL_STATS];
         WireReader reader;
-        WireField field;
 
-        trace_read_numbers(stats, numbers, ARRAY_SIZE(numbers));
-        if (numbers[1] != 1 && numbers[1] != 2)
+        if (phase == TRACE_STATS_UNKNOWN)
                 return;
-        wire_reader_init_field(&reader, stats);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == 2 && field.type == WIRE_BYTES)
-                        take_kernel_stats(import, &field, numbers[1] == 2);
+        wire_reader_init_field(&reader, payload);
+        while (trace_kernel_stats_next_cpu(&reader, numbers))
+                set_kernel_stats(import, numbers, phase == TRACE_STATS_END);
 }

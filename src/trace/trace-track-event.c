@@ -9,6 +9,7 @@
 /* perfetto.protos.TrackEvent. */
 enum {
         TRACK_EVENT_CATEGORY_IIDS = 3,
+        TRACK_EVENT_ANNOTATIONS = 4,
         TRACK_EVENT_LEGACY = 6,
         TRACK_EVENT_TYPE = 9,
         TRACK_EVENT_NAME_IID = 10,
@@ -34,6 +35,12 @@ enum {
         LEGACY_GLOBAL_ID = 11,
         LEGACY_PID = 18,
         LEGACY_TID = 19,
+};
+
+/* DebugAnnotation. */
+enum {
+        ANNOTATION_STRING = 6,
+        ANNOTATION_NAME = 10,
 };
 
 typedef struct LegacyPhase {
@@ -223,4 +230,34 @@ void trace_track_event_read(TraceTrackEvent *ret, const WireField *payload) {
         wire_reader_init_field(&reader, payload);
         while (wire_read_fast(&reader, &field) > 0)
                 event_take(ret, &field);
+}
+
+/* The name comes before the string. */
+static bool annotation_read(WireField *ret, const WireField *annotation, const char *name) {
+        bool is_named = false;
+        WireReader reader;
+
+        wire_reader_init_field(&reader, annotation);
+        while (wire_read_fast(&reader, ret) > 0) {
+                if (ret->type != WIRE_BYTES)
+                        continue;
+                if (ret->number == ANNOTATION_NAME)
+                        is_named = ret->n_bytes == strlen(name) &&
+                                   memcmp(ret->data, name, ret->n_bytes) == 0;
+                else if (ret->number == ANNOTATION_STRING && is_named)
+                        return true;
+        }
+        return false;
+}
+
+bool trace_track_event_note(WireField *ret, const WireField *payload, const char *name) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read_fast(&reader, &field) > 0)
+                if (field.number == TRACK_EVENT_ANNOTATIONS && field.type == WIRE_BYTES &&
+                    annotation_read(ret, &field, name))
+                        return true;
+        return false;
 }

@@ -61,3 +61,7 @@ typedef struct TraceTrackEvent {
 } TraceTrackEvent;
 
 void trace_track_event_read(TraceTrackEvent *ret, const WireField *payload);
+
+/* The string of the annotation with this name. Only for annotations that are not interned, as in the service's own
+ * events. Returns false if the event has none. */
+bool trace_track_event_note(WireField *ret, const WireField *payload, const char *name);
