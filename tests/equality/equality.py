@@ -62,29 +62,53 @@ def read_differences():
     return found
 
 
-def rows_of(output):
-    """Each row is a line: the text of a JSON array, which has no line break in it."""
-    return collections.Counter(line for line in output.split("\n") if line.startswith("["))
+def included(queries):
+    return "".join(f"INCLUDE PERFETTO MODULE {module};" for query in queries for module in query.includes)
 
 
-def ask_desktrace(program, query, path):
-    sql = "".join(f"INCLUDE PERFETTO MODULE {module};" for module in query.includes) + query.sql
+def answers_of(output):
+    """One JSON document after the other, as far as they are whole."""
+    decoder, at, answers = json.JSONDecoder(), 0, []
+    while at < len(output):
+        try:
+            rows, at = decoder.raw_decode(output, at)
+        except ValueError:
+            break
+        answers.append(collections.Counter(row["row"] for row in rows))
+        at += len(output[at:]) - len(output[at:].lstrip())
+    return answers
+
+
+def ask_desktrace(program, queries, path):
+    """{query: its rows, or the error}. One process answers all, and the next one those behind an error."""
+    answers = []
+    while len(answers) < len(queries):
+        left = queries[len(answers) :]
+        sql = "".join(f"{included([query])}{query.sql};" for query in left)
+        answer = subprocess.run(
+            [program, "query", "--json", path, sql], capture_output=True, text=True, timeout=TAKES, check=False
+        )
+        answers += answers_of(answer.stdout)
+        if len(answers) < len(queries):
+            answers.append(RuntimeError(f"{answer.returncode}: {answer.stderr.strip()}"))
+        elif answer.returncode not in (0, 6):
+            raise RuntimeError(f"{path}: {answer.returncode}: {answer.stderr.strip()}")
+    return {query.name: rows for query, rows in zip(queries, answers)}
+
+
+def ask_trace_processor(program, queries, path):
+    """{query: its rows}. It prints the rows of one statement alone, so all questions are one."""
+    every = " UNION ALL ".join(f"SELECT '{query.name} ' || row FROM ({query.sql})" for query in queries)
     answer = subprocess.run(
-        [program, "query", "--json", path, sql], capture_output=True, text=True, timeout=TAKES, check=False
-    )
-    if answer.returncode not in (0, 6):
-        raise RuntimeError(answer.stderr.strip())
-    return collections.Counter(row["row"] for row in json.loads(answer.stdout))
-
-
-def ask_trace_processor(program, query, path):
-    sql = "".join(f"INCLUDE PERFETTO MODULE {module};" for module in query.includes) + query.sql
-    answer = subprocess.run(
-        [program, "-Q", sql, path], capture_output=True, text=True, errors="replace", timeout=TAKES, check=False
-    )
+        [program, "-Q", included(queries) + every, path],
+        capture_output=True, text=True, errors="replace", timeout=TAKES, check=False,
+    )  # fmt: skip
     if answer.returncode:
         raise RuntimeError(answer.stderr.strip())
-    return rows_of(re.sub(r'^"(.*)"$', r"\1", answer.stdout, flags=re.M))
+    rows = {query.name: collections.Counter() for query in queries}
+    for name, row in re.findall(r'^"(\w+) (\[.*)"$', answer.stdout, flags=re.M):
+        rows[name][row] += 1
+    return rows
 
 
 def version_of(program):
@@ -94,7 +118,7 @@ def version_of(program):
 
 def kept_rows(name):
     """The answers of a trace processor: {query: rows}, and its version."""
-    kept, version, rows = {}, None, None
+    kept, version, rows = collections.defaultdict(collections.Counter), None, None
     with lzma.open(os.path.join(HERE, "rows", name + ".xz"), "rt") as file:
         for line in file:
             line = line.rstrip("\n")
@@ -121,9 +145,9 @@ def learn(program, names):
             path = unpacked(name, directory)
             with lzma.open(os.path.join(HERE, "rows", name + ".xz"), "wt", preset=9) as file:
                 print("#", version_of(program), file=file)
-                for query in read_queries():
-                    print("@" + query.name, file=file)
-                    for row in sorted(ask_trace_processor(program, query, path).elements()):
+                for query, rows in ask_trace_processor(program, read_queries(), path).items():
+                    print("@" + query, file=file)
+                    for row in sorted(rows.elements()):
                         print(row, file=file)
             print("learned", name)
 
@@ -148,11 +172,9 @@ class Comparison:
                 return True
         return False
 
-    def compare(self, name, query, theirs, path):
-        try:
-            ours = ask_desktrace(self.program, query, path)
-        except RuntimeError as error:
-            return self.report(False, f"{name}: {query.name}", [str(error)])
+    def compare(self, name, query, theirs, ours):
+        if isinstance(ours, RuntimeError):
+            return self.report(False, f"{name}: {query.name}", [str(ours)])
         more, less = (
             sorted(row for row in (a - b).elements() if not self.is_known(query, side, row))
             for a, b, side in ((ours, theirs, "ours"), (theirs, ours, "theirs"))
@@ -166,12 +188,16 @@ class Comparison:
         kept, version = kept_rows(name)
         path = unpacked(name, directory)
         print(f"# {name}, against {version}")
-        for query in read_queries():
-            self.compare(name, query, kept[query.name], path)
+        self.compare_all(name, kept, path)
 
     def compare_now(self, processor, path):
-        for query in read_queries():
-            self.compare(os.path.basename(path), query, ask_trace_processor(processor, query, path), path)
+        self.compare_all(os.path.basename(path), ask_trace_processor(processor, read_queries(), path), path)
+
+    def compare_all(self, name, theirs, path):
+        queries = read_queries()
+        ours = ask_desktrace(self.program, queries, path)
+        for query in queries:
+            self.compare(name, query, theirs[query.name], ours[query.name])
 
     def finish(self, is_whole):
         for i, (name, side, pattern, reason) in enumerate(self.differences):
