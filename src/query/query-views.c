@@ -59,10 +59,15 @@ static const char *const views[] = {
         "lag(ts) OVER own AS before_ts, lag(dur) OVER own AS before_dur, lag(state) OVER own AS before_state "
         "FROM thread_state WINDOW own AS (PARTITION BY utid ORDER BY ts, id)) WHERE state = 'Running' AND dur <> -1 "
         "AND before_state IN ('R', 'R+') AND before_ts + before_dur = ts",
-        "cpu_idle_counters AS SELECT c.ts, k.cpu, c.value AS idle FROM counter c "
-        "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpuidle'",
-        "cpu_frequency_counters AS SELECT c.ts, k.cpu, c.value AS freq FROM counter c "
-        "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpufreq'",
+        /* The idle state that the kernel calls -1 comes as 32 bits without a sign. */
+        "cpu_idle_counters AS SELECT c.id, c.track_id, c.ts, lead(c.ts, 1, trace_end()) OVER own - c.ts AS dur, "
+        "iif(c.value = 4294967295, -1, CAST(c.value AS INTEGER)) AS idle, k.cpu FROM counter c "
+        "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpuidle' "
+        "WINDOW own AS (PARTITION BY c.track_id ORDER BY c.ts, c.id)",
+        "cpu_frequency_counters AS SELECT c.id, c.track_id, c.ts, lead(c.ts, 1, trace_end()) OVER own - c.ts AS dur, "
+        "CAST(c.value AS INTEGER) AS freq, k.cpu AS ucpu, k.cpu FROM counter c "
+        "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpufreq' "
+        "WINDOW own AS (PARTITION BY c.track_id ORDER BY c.ts, c.id)",
 };
 
 /* Modules of Perfetto's standard library whose tables are listed above. */
