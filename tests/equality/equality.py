@@ -11,10 +11,13 @@ recordings; if it is a path of another file, the trace processor that DESKTRACE_
 now. What differs on purpose is listed in `differences` with the reason, and has to differ: a difference that is gone
 fails. With --learn, the rows of recordings in traces/ are made again.
 
-The recordings are short ones of the presets and the examples, made by `desktrace record --standalone` in a process
+The recordings are short ones of all presets and of examples, made by `desktrace record --standalone` in a process
 namespace of its own, so that they name no program of somebody's machine. `lossy` had a buffer that was too small,
 `cut` is the first 20,000 bytes of `default`, `compressed` and `full-events` were deflated, and the latter has no
-compact scheduling. `chromium` is of a stock Chromium 156, through Perfetto's port.
+compact scheduling. `snapshot` is of a flight recorder, while it recorded; the service was killed and ended during
+`restart`. `bus` and `sysprof` are of the bridges, `default-stacks` of the preset with `--stacks`, and `boot` was made
+after systemd had booted. No machine has made `power`: virtual ones know no idle states. `chromium` is of a stock
+Chromium 156, through Perfetto's port.
 """
 
 import collections

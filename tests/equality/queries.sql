@@ -14,6 +14,11 @@ FROM process p LEFT JOIN process q ON q.upid = p.parent_upid WHERE p.pid <> 0;
 -- sched: ts, dur, cpu, tid, name, end_state, priority
 SELECT s.ts, s.dur, s.cpu, t.tid, t.name, s.end_state, s.priority FROM sched s JOIN thread t USING (utid);
 
+-- sched_module: thread_name, process_name, cpu, end_state, priority, n, first, total
+-- include sched.with_context
+SELECT thread_name, process_name, cpu, end_state, priority, count(*) AS n, min(ts) AS first, sum(dur) AS total
+FROM sched_with_thread_process GROUP BY utid, upid, cpu, end_state, priority;
+
 -- thread_state: ts, dur, tid, state, cpu, io_wait, blocked_function, waker, irq_context, waker_ts
 SELECT s.ts, s.dur, t.tid, s.state, s.cpu, s.io_wait, s.blocked_function, w.tid AS waker, s.irq_context,
     ws.ts AS waker_ts
@@ -57,6 +62,20 @@ SELECT s.ts, s.name, s.depth, d.self_dur FROM slice s JOIN slice_self_dur d USIN
 -- include slices.with_context
 SELECT ts, dur, name, category, depth, tid, thread_name, pid, process_name, is_main_thread FROM thread_slice;
 
+-- process_slice_module: name, category, depth, pid, process_name, track_name, n, first, total
+-- include slices.with_context
+SELECT name, category, depth, pid, process_name, track_name, count(*) AS n, min(ts) AS first, sum(dur) AS total
+FROM process_slice GROUP BY track_id, name, category, depth;
+
+-- either_slice_module: name, tid, pid, thread_name, process_name, track_name, n, first, total
+-- include slices.with_context
+SELECT name, tid, pid, thread_name, process_name, track_name, count(*) AS n, min(ts) AS first, sum(dur) AS total
+FROM thread_or_process_slice GROUP BY track_id, name;
+
+-- instants: name, track, n, first, last
+SELECT i.name, k.name AS track, count(*) AS n, min(i.ts) AS first, max(i.ts) AS last
+FROM instant i JOIN track k ON k.id = i.track_id GROUP BY k.id, i.name;
+
 -- flows: out_ts, out_name, in_ts, in_name
 SELECT o.ts AS out_ts, o.name AS out_name, i.ts AS in_ts, i.name AS in_name
 FROM flow f JOIN slice o ON o.id = f.slice_out JOIN slice i ON i.id = f.slice_in;
@@ -71,6 +90,14 @@ JOIN thread t USING (utid);
 
 -- cpu_counters: ts, value, name, unit, cpu
 SELECT c.ts, printf('%.12g', c.value), k.name, k.unit, k.cpu FROM counter c JOIN cpu_counter_track k ON k.id = c.track_id;
+
+-- idle_module: ts, dur, idle, cpu, track
+-- include linux.cpu.idle
+SELECT i.ts, i.dur, i.idle, i.cpu, k.name AS track FROM cpu_idle_counters i JOIN track k ON k.id = i.track_id;
+
+-- frequency_module: ts, dur, freq, cpu, track
+-- include linux.cpu.frequency
+SELECT f.ts, f.dur, f.freq, f.cpu, k.name AS track FROM cpu_frequency_counters f JOIN track k ON k.id = f.track_id;
 
 -- other_counters: ts, value, name, unit, type
 SELECT c.ts, printf('%.12g', c.value), k.name, k.unit, k.type FROM counter c JOIN counter_track k ON k.id = c.track_id
@@ -96,6 +123,10 @@ WHERE (s.utid, s.ts) NOT IN (SELECT w.utid, w.ts + w.dur FROM thread_state w
 -- journal: ts, prio, tag, msg, tid
 SELECT l.ts, l.prio, l.tag, l.msg, t.tid FROM logs l LEFT JOIN thread t USING (utid);
 
+-- journal_module: ts, prio, tag, msg, uid, comm, systemd_unit, hostname, transport
+-- include linux.systemd_journald
+SELECT ts, prio, tag, msg, uid, comm, systemd_unit, hostname, transport FROM linux_systemd_journald_logs;
+
 -- samples: ts, tid, cpu, cpu_mode, unwind_error, stack
 WITH RECURSIVE stack(id, at, text) AS (
     SELECT DISTINCT callsite_id, callsite_id, '' FROM perf_sample WHERE callsite_id IS NOT NULL
@@ -106,6 +137,17 @@ WITH RECURSIVE stack(id, at, text) AS (
     JOIN stack_profile_mapping m ON m.id = f.mapping)
 SELECT p.ts, t.tid, p.cpu, p.cpu_mode, p.unwind_error, s.text
 FROM perf_sample p JOIN thread t USING (utid) LEFT JOIN stack s ON s.id = p.callsite_id AND s.at IS NULL;
+
+-- stack_samples: ts, source, stack
+WITH RECURSIVE stack(id, at, text) AS (
+    SELECT DISTINCT callsite_id, callsite_id, '' FROM stack_sample WHERE callsite_id IS NOT NULL
+    UNION ALL
+    SELECT s.id, c.parent_id, s.text || ';' || coalesce(nullif(f.name, ''), '?') || '@' || f.rel_pc || '/' ||
+        ltrim(coalesce(m.name, ''), '/') || '#' || coalesce(m.build_id, '')
+    FROM stack s JOIN stack_profile_callsite c ON c.id = s.at JOIN stack_profile_frame f ON f.id = c.frame_id
+    JOIN stack_profile_mapping m ON m.id = f.mapping)
+SELECT p.ts, p.source, s.text FROM stack_sample p JOIN stack s ON s.id = p.callsite_id AND s.at IS NULL
+WHERE p.source <> 'linux.perf';
 
 -- mappings: name, build_id
 SELECT DISTINCT name, coalesce(build_id, '') AS build_id FROM stack_profile_mapping;
