@@ -17,7 +17,7 @@ namespace of its own, so that they name no program of somebody's machine. `lossy
 compact scheduling. `snapshot` is of a flight recorder, while it recorded; the service was killed and ended during
 `restart`. `bus` and `sysprof` are of the bridges, `default-stacks` of the preset with `--stacks`, and `boot` was made
 after systemd had booted. No machine has made `power`: virtual ones know no idle states. `chromium` is of a stock
-Chromium 156, through Perfetto's port.
+Chromium 156, through Perfetto's port, and so is `sdk`, of a program with the C++ SDK v58.2.
 """
 
 import collections
