@@ -4,7 +4,8 @@
  * A program that makes it hard for a preloaded library to stay unnoticed
  *
  * Usage: heap-hard exec | plugins A B | deep PLUGIN | low-memory | fork-bomb | many-threads |
- *        descriptors FILE | async | frees-twice | frees-foreign | overflows | who
+ *        descriptors FILE | async | coroutines | last-calls | profiled | takes MIB |
+ *        frees-twice | frees-foreign | overflows | who
  */
 
 #include <dlfcn.h>
@@ -12,14 +13,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SITE __attribute__((__noinline__, __noclone__))
@@ -241,6 +245,123 @@ static int run_async(void) {
 }
 
 /*
+ * Stacks and threads that begin and end in their own way
+ */
+
+#define N_COROUTINES    50
+#define COROUTINE_BYTES 16384
+
+static ucontext_t main_context, coroutine_contexts[N_COROUTINES];
+
+SITE static void coroutine_site(int i) {
+        kept[i] = malloc(KEPT_BYTES);
+        __asm__ volatile("" ::: "memory");
+}
+
+/* Each is left in the middle, once, and is gone on with on the same stack. */
+static void coroutine(int number) {
+        for (int i = 0; i < KEPT_N / N_COROUTINES; i++) {
+                if (i == KEPT_N / N_COROUTINES / 2)
+                        CHECK(swapcontext(&coroutine_contexts[number], &main_context) == 0);
+                coroutine_site(number * (KEPT_N / N_COROUTINES) + i);
+        }
+}
+
+/* Their stacks lie in memory that malloc() has given out, beside each other. */
+static int run_coroutines(void) {
+        char *stacks = malloc(N_COROUTINES * COROUTINE_BYTES);
+
+        CHECK(stacks);
+        for (int i = 0; i < N_COROUTINES; i++) {
+                CHECK(getcontext(&coroutine_contexts[i]) == 0);
+                coroutine_contexts[i].uc_stack.ss_sp = stacks + i * COROUTINE_BYTES;
+                coroutine_contexts[i].uc_stack.ss_size = COROUTINE_BYTES;
+                coroutine_contexts[i].uc_link = &main_context;
+                makecontext(&coroutine_contexts[i], (void (*)(void))coroutine, 1, i);
+        }
+        for (int i = 0; i < 2 * N_COROUTINES; i++)
+                CHECK(swapcontext(&main_context, &coroutine_contexts[i % N_COROUTINES]) == 0);
+        for (int i = 0; i < KEPT_N; i++)
+                CHECK(kept[i]);
+        free(stacks);
+        return well();
+}
+
+static pthread_key_t key;
+static atomic_int n_last_calls;
+
+/* Comes again until there is nothing to do. */
+SITE static void last_call(void *memory) {
+        const int left = *(int *)memory;
+        int *next = left > 0 ? malloc(KEPT_BYTES) : NULL;
+
+        if (next)
+                *next = left - 1;
+        CHECK(pthread_setspecific(key, next) == 0);
+        free(memory);
+        n_last_calls++;
+}
+
+static void *ends_slowly(void *userdata) {
+        int *memory = malloc(KEPT_BYTES);
+
+        (void)userdata;
+        *memory = 3;
+        CHECK(pthread_setspecific(key, memory) == 0);
+        return NULL;
+}
+
+/* What a thread allocates and frees when its own function is over. */
+static int run_last_calls(void) {
+        pthread_t thread;
+
+        CHECK(pthread_key_create(&key, last_call) == 0);
+        for (int i = 0; i < 200; i++) {
+                CHECK(pthread_create(&thread, NULL, ends_slowly, NULL) == 0);
+                CHECK(pthread_join(thread, NULL) == 0);
+        }
+        CHECK(n_last_calls == 800);
+        return well();
+}
+
+static volatile sig_atomic_t n_ticks, n_elsewhere;
+
+static void on_tick(int number) {
+        (void)number;
+        n_ticks++;
+        if (syscall(SYS_gettid) != getpid())
+                n_elsewhere++;
+}
+
+/* A profiler of its own, whose signals only this program's threads are to get. */
+static int run_profiled(void) {
+        const struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+        struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+
+        CHECK(sigaction(SIGPROF, &action, NULL) == 0);
+        CHECK(setitimer(ITIMER_PROF, &every, NULL) == 0);
+        while (n_ticks < 50) {
+                void *volatile memory = malloc(KEPT_BYTES);
+
+                free(memory);
+        }
+        CHECK(setitimer(ITIMER_PROF, &never, NULL) == 0);
+        CHECK(n_elsewhere == 0);
+        return well();
+}
+
+/* Touches so much memory, in small pieces, and ends; or is ended by who says how much it may have. */
+SITE static int run_takes(const char *mib) {
+        for (long n = atol(mib) << 7; n > 0; n--) {
+                char *volatile memory = malloc(8192 - 16);
+
+                CHECK(memory);
+                memset(memory, 1, 8192 - 16);
+        }
+        return well();
+}
+
+/*
  * What the C library ends a program for
  */
 
@@ -285,10 +406,17 @@ int main(int argc, char **argv) {
                 const char *name;
                 int (*run)(void);
         } all[] = {
-                { "low-memory", run_low_memory },     { "fork-bomb", run_fork_bomb },
-                { "many-threads", run_many_threads }, { "async", run_async },
-                { "frees-twice", run_frees_twice },   { "frees-foreign", run_frees_foreign },
-                { "overflows", run_overflows },       { "who", run_who },
+                { "low-memory", run_low_memory },
+                { "fork-bomb", run_fork_bomb },
+                { "many-threads", run_many_threads },
+                { "async", run_async },
+                { "coroutines", run_coroutines },
+                { "last-calls", run_last_calls },
+                { "profiled", run_profiled },
+                { "frees-twice", run_frees_twice },
+                { "frees-foreign", run_frees_foreign },
+                { "overflows", run_overflows },
+                { "who", run_who },
         };
         const char *what = argc > 1 ? argv[1] : "";
 
@@ -304,6 +432,8 @@ int main(int argc, char **argv) {
                 return run_deep(argv[2]);
         if (strcmp(what, "descriptors") == 0 && argc == 3)
                 return run_descriptors(argv[2]);
+        if (strcmp(what, "takes") == 0 && argc == 3)
+                return run_takes(argv[2]);
         for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
                 if (strcmp(what, all[i].name) == 0)
                         return all[i].run();

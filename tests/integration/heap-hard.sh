@@ -64,6 +64,46 @@ fi
 ok 'a program that closes all descriptors and uses their numbers' ends_as_ever descriptors.pftrace descriptors ./own
 gives 'its files have what it wrote' "^this file is the program's own\$" cat own
 ok 'handlers that allocate at any time' ends_as_ever async.pftrace async
+ok 'coroutines with stacks of their own' ends_as_ever coroutines.pftrace coroutines
+ok 'and all they allocate' about 1 8000000 of_site coroutines.pftrace coroutine_site 'sum(allocated)'
+ok 'threads that allocate when they are over' ends_as_ever last.pftrace last-calls
+ok 'which is seen' about 1 4800000 of_site last.pftrace last_call 'sum(allocated)'
+gives 'to the last' '^0$' of_site last.pftrace last_call 'sum(allocated - freed)'
+ok "a program with a profiler of its own" ends_as_ever profiled.pftrace profiled
+
+# A unit's or a container's limit of memory: what comes near to it runs, with our memory beside its own, and what exceeds
+# it is killed.
+MIB=$((1 << 20))
+within_limit() {
+        local top
+        top=$(findmnt -nrt cgroup -o TARGET,OPTIONS | awk '$2 ~ /(^|,)memory(,|$)/ { print $1; exit }')
+        if [ "$top" ]; then
+                limit=$top$(sed -nE 's/^[0-9]+:([^:]*,)?memory(,[^:]*)?://p' /proc/self/cgroup)/desktrace-$$
+                set -- memory.limit_in_bytes memory.memsw.limit_in_bytes
+        else
+                limit=$(findmnt -nrt cgroup2 -o TARGET | head -n 1)$(sed -n 's/^0:://p' /proc/self/cgroup)/desktrace-$$
+                set -- memory.max memory.swap.max
+        fi
+        mkdir "$limit" || return
+        trap 'rmdir "$limit"; cleanup' EXIT
+        echo $((88 * MIB)) >"$limit/$1" || return
+        [ ! -e "$limit/$2" ] || echo $((88 * MIB)) >"$limit/$2"
+        printf '#!/bin/sh\necho $$ >"%s/cgroup.procs" && exec "%s" "$@"\n' "$limit" "$HEAP_HARD" >within
+        chmod +x within
+        ./within who
+}
+limited() {
+        HEAP_HARD=./within "$@"
+}
+if within_limit >/dev/null 2>&1; then
+        ok 'a program near to its limit of memory' limited ends_as_ever near.pftrace takes 72
+        ok 'and all it has' about 1 $((72 * MIB)) of_site near.pftrace run_takes 'sum(allocated - freed)'
+        ok 'one that exceeds it' limited ends_as_ever beyond.pftrace takes 120
+        rmdir "$limit"
+        trap cleanup EXIT
+else
+        skip_check 'a program near to its limit of memory' 'no limits of memory can be set here'
+fi
 
 # Some addresses in it look like functions of its own.
 ok 'a program with a fixed place in memory' record fixed.pftrace --heap=4K -- "$HEAP_FIXED"

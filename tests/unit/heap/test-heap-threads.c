@@ -2,55 +2,18 @@
 
 /*
  * Threads that allocate and free at the same time, while sessions begin, are copied and end
- *
- * It is what the hooks call, without the hooks: so sanitizers can watch it, whose own malloc() has to be the first. The
- * addresses are of no memory, as the profile never looks at it.
  */
 
-#include <pthread.h>
+#include "heap/churn.h"
 
-#include "heap/profile.h"
-#include "test.h"
-
-#define N_THREADS  4
 #define N_ROUNDS   20000
-#define N_LIVE     64
-#define BYTES      512u
 #define INTERVAL   4096u
 #define N_SESSIONS 20
 
 static _Atomic bool is_over;
 
-/* Each thread has a range of addresses. */
-static const void *address_of(unsigned thread, unsigned number) {
-        return (const void *)(uintptr_t)(0x100000u * (thread + 1) + 64 * (number + 1));
-}
-
-__attribute__((__noinline__)) static void allocate(const void *memory) {
-        WalkStart start;
-
-        if (!profile_is_due(BYTES))
-                return;
-        walk_capture(&start);
-        profile_allocated(PROFILE_HEAP_MALLOC, memory, BYTES, &start);
-        __asm__ volatile("" ::: "memory");
-}
-
-static void release(const void *memory) {
-        if (profile_may_have(PROFILE_HEAP_MALLOC, memory))
-                profile_freed(PROFILE_HEAP_MALLOC, memory);
-}
-
-static void *allocate_and_free(void *userdata) {
-        const unsigned thread = (unsigned)(uintptr_t)userdata;
-
-        for (unsigned round = 0; round < N_ROUNDS; round++) {
-                if (round >= N_LIVE)
-                        release(address_of(thread, round % N_LIVE));
-                allocate(address_of(thread, round % N_LIVE));
-        }
-        for (unsigned i = 0; i < N_LIVE; i++)
-                release(address_of(thread, i));
+static void *allocate_and_free(void *thread) {
+        churn((unsigned)(uintptr_t)thread, N_ROUNDS);
         return NULL;
 }
 
@@ -85,7 +48,7 @@ static void *record(void *userdata _unused_) {
 }
 
 START_TEST(test_nothing_is_left_of_what_was_freed) {
-        pthread_t threads[N_THREADS], mapper, recorder;
+        pthread_t threads[CHURN_THREADS], mapper, recorder;
         ProfileCopy copy = {};
         uint64_t allocated = 0;
         unsigned session;
@@ -94,12 +57,8 @@ START_TEST(test_nothing_is_left_of_what_was_freed) {
         ck_assert_int_eq(profile_start(&session, INTERVAL), 0);
         ck_assert_int_eq(pthread_create(&mapper, NULL, map_and_unmap, NULL), 0);
         ck_assert_int_eq(pthread_create(&recorder, NULL, record, NULL), 0);
-        for (unsigned i = 0; i < N_THREADS; i++)
-                ck_assert_int_eq(
-                        pthread_create(&threads[i], NULL, allocate_and_free, (void *)(uintptr_t)i),
-                        0);
-        for (unsigned i = 0; i < N_THREADS; i++)
-                ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        churn_start(threads, allocate_and_free);
+        churn_join(threads);
         ck_assert_int_eq(pthread_join(recorder, NULL), 0);
         is_over = true;
         ck_assert_int_eq(pthread_join(mapper, NULL), 0);
