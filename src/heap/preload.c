@@ -28,6 +28,7 @@
 enum { PACKET_PROFILE = 37, PACKET_TRACK_DESCRIPTOR = 60 };
 
 static HeapProcess program = { .name = "" };
+static pid_t own_pid; /* in its own namespace */
 static uint64_t wait_until_ns;
 static dt_source *sources[2];
 
@@ -62,6 +63,8 @@ static const char *setup(dt_instance *instance, const void *config, size_t n, bo
         int r;
 
         heap_thread.is_inside = true;
+        if (program.pid == 0)
+                program.pid = dt_instance_get_pid(instance);
         r = heap_settings_parse(&settings, config, n, &program, is_for_all);
         if (r == SETTINGS_E_INTERVAL)
                 return N_("sampling_interval_bytes must be from 1 to 2^40");
@@ -189,7 +192,7 @@ __attribute__((__constructor__)) static void load(int argc, char **argv) {
 
         heap_thread.is_inside = true;
         real_find();
-        program.pid = getpid();
+        own_pid = getpid();
         program.name = argc > 0 && argv[0] ? argv[0] : program_invocation_name;
         if (!must_be_single(argc, argv))
                 begin_and_offer(reason);
@@ -199,7 +202,7 @@ __attribute__((__constructor__)) static void load(int argc, char **argv) {
 /* Runs after the destructors of the program and its libraries, so whatever is left now was never freed. */
 __attribute__((__destructor__)) static void unload(void) {
         /* A child of vfork() shares our memory and calls _exit(), too. */
-        if (profile_is_ours && *profile_is_ours && getpid() == program.pid)
+        if (profile_is_ours && *profile_is_ours && getpid() == own_pid)
                 recorder_finish(wait_until_ns);
 }
 

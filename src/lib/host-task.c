@@ -4,8 +4,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "desktrace/source.h"
 #include "lib/host-task.h"
 #include "lib/library.h"
+#include "shared/macro.h"
 #include "shared/pid-namespace.h"
 
 static _Atomic int kept_link = -1; /* written once */
@@ -38,4 +40,12 @@ bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid) {
         else
                 return false;
         return true;
+}
+
+/* All services outside of a namespace are in the same one, so it does not matter whose instance it is. */
+_public_ int dt_instance_get_pid(const dt_instance *instance _unused_) {
+        pid_t pid, tid;
+
+        (void)host_task_get(0, &pid, &tid);
+        return pid;
 }

@@ -71,8 +71,17 @@ ok 'which is seen' about 1 4800000 of_site last.pftrace last_call 'sum(allocated
 gives 'to the last' '^0$' of_site last.pftrace last_call 'sum(allocated - freed)'
 ok "a program with a profiler of its own" ends_as_ever profiled.pftrace profiled
 
-# A unit's or a container's limit of memory: what comes near to it runs, with our memory beside its own, and what exceeds
-# it is killed.
+# In a pid namespace it is its first process, and has the number that others outside know it by.
+if unshare --pid --fork true 2>/dev/null; then
+        ok 'a program in a pid namespace' record namespace.pftrace --heap=4K -- unshare --pid --fork "$HEAP_SITES" sites
+        gives 'is who it is outside' '^1$' sql namespace.pftrace "SELECT min(p.pid) > 1 FROM heap_site
+                JOIN process p USING (upid) WHERE p.name = 'heap-sites'"
+else
+        skip_check 'a program in a pid namespace' 'there can be none here'
+fi
+
+# A unit's or a container's limit of memory: what comes near to it runs, with our memory beside its own, and what
+# exceeds it is killed.
 MIB=$((1 << 20))
 within_limit() {
         local top

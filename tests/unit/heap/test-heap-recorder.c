@@ -149,7 +149,7 @@ START_TEST(test_every_order_is_answered_once_while_threads_allocate) {
 END_TEST
 
 /* The first recording with the interval takes over what was counted from the start. The program's end writes what all
- * have, and answers whoever waits; whoever comes later is answered at once. This is the last test, as in a program. */
+ * have, and answers who waits; who comes later is answered at once. This is the last test, as in a program. */
 START_TEST(test_the_end_of_the_program_writes_what_is_there) {
         dt_instance instances[2] = {};
         dt_reply flushes[2] = {}, stops[2] = {};

@@ -116,6 +116,10 @@ void *dt_instance_get_userdata(const dt_instance *instance);
  * none. Returns 0, -ENOBUFS (the instance has 32), -ENOMEM, -ECANCELED (a forked child). */
 int dt_instance_add_note(dt_instance *instance, const char *text);
 
+/* This process's pid as the service and all others outside know it, for packets that name it: in a pid namespace, as in
+ * a Flatpak, getpid() is another one. Any thread, from the instance's setup on. */
+int dt_instance_get_pid(const dt_instance *instance);
+
 /* Answers a request. `error` is NULL, or, for start, the reason why the instance cannot record. */
 void dt_reply_done(dt_reply *reply, const char *error);
 
