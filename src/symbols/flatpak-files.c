@@ -30,17 +30,24 @@ static int add_folder(FlatpakFiles *files, const char *commit) {
         return 0;
 }
 
-/* Links are not followed: what "active" and "current" name is found anyway. */
+static bool has_room(const FlatpakFiles *files) {
+        return files->n_folders < FLATPAK_FOLDERS_MAX && files->n_entries < FLATPAK_ENTRIES_MAX;
+}
+
+/* Links are not followed: what "active" and "current" name is found anyway. In glibc, a tree that is closed before
+ * anything was read from it leaks. */
 static int add_folders(FlatpakFiles *files, char *top) {
         char *const tops[] = { top, NULL };
-        FTS *tree = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
         FTSENT *entry;
+        FTS *tree;
         int r = 0;
 
+        if (!has_room(files))
+                return 0;
+        tree = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
         if (!tree)
                 return errno == ENOMEM ? -ENOMEM : 0;
-        while (r == 0 && files->n_folders < FLATPAK_FOLDERS_MAX &&
-               files->n_entries < FLATPAK_ENTRIES_MAX && (entry = fts_read(tree))) {
+        while (r == 0 && has_room(files) && (entry = fts_read(tree))) {
                 files->n_entries++;
                 if (entry->fts_info != FTS_D || entry->fts_level < COMMIT_LEVEL)
                         continue;
