@@ -23,6 +23,7 @@ static PerfProcess *process_free(PerfProcesses *processes, PerfProcess *process)
         if (!process)
                 return NULL;
         forget_jit(processes, process);
+        list_unlink(&process->ended);
         address_space_deinit(&process->space);
         free(process->command);
         free(process->cgroup);
@@ -35,6 +36,7 @@ int perf_processes_init(PerfProcesses *processes,
                         const PerfScope *scope,
                         bool has_owner) {
         *processes = (PerfProcesses){ .code = code, .scope = scope, .has_owner = has_owner };
+        list_init(&processes->ended);
         processes->by_pid = calloc(PLACES, sizeof(PerfProcess *));
         return processes->by_pid ? 0 : -ENOMEM;
 }
@@ -73,14 +75,9 @@ static PerfProcess *process_add(PerfProcesses *processes, PerfProcess **place, p
                 return NULL;
         (*place)->pid = pid;
         address_space_init(&(*place)->space);
+        list_init(&(*place)->ended);
         processes->n++;
         return *place;
-}
-
-static PerfProcess *process_get(PerfProcesses *processes, pid_t pid) {
-        PerfProcess **place = find_place(processes, pid);
-
-        return *place ?: process_add(processes, place, pid);
 }
 
 /* What follows in the table may have been put there because this place was taken. */
@@ -97,6 +94,20 @@ static void process_remove(PerfProcesses *processes, pid_t pid) {
 
                 *find_place(processes, moved->pid) = moved;
         }
+}
+
+/* Rather than a new process, one that has ended is left out. */
+static PerfProcess *process_get(PerfProcesses *processes, pid_t pid) {
+        PerfProcess **place = find_place(processes, pid), *ended;
+
+        if (*place)
+                return *place;
+        ended = list_first(&processes->ended, PerfProcess, ended);
+        if (processes->n == PERF_PROCESSES_MAX && ended) {
+                process_remove(processes, ended->pid);
+                place = find_place(processes, pid);
+        }
+        return process_add(processes, place, pid);
 }
 
 /*
@@ -124,6 +135,8 @@ static void process_ask(PerfProcesses *processes, PerfProcess *process, bool is_
 }
 
 static void doubt(PerfProcess *process) {
+        if (perf_process_has_ended(process)) /* it will not change any longer */
+                return;
         process->is_checked = process->is_readable = process->is_asked = false;
 }
 
@@ -132,7 +145,7 @@ static PerfProcess *process_look_up(PerfProcesses *processes, pid_t pid, bool is
 
         if (process && process->is_checked && loader_now_ns() - process->checked_ns > PERF_CHECK_NS)
                 doubt(process);
-        if (process &&
+        if (process && !perf_process_has_ended(process) &&
             (!perf_process_is_settled(processes, process) ||
              perf_scope_needs_command(processes->scope) || perf_scope_needs_unit(processes->scope)))
                 process_ask(processes, process, is_urgent);
@@ -154,6 +167,27 @@ int perf_processes_scan(PerfProcesses *processes) {
                         (void)process_look_up(processes, atoi(entry->d_name), false);
         closedir(directory);
         return 0;
+}
+
+/* Nobody may read what has no memory, and no answer changes that. */
+static void process_end(PerfProcesses *processes, PerfProcess *process) {
+        if (perf_process_has_ended(process))
+                return;
+        address_space_clear(&process->space);
+        forget_jit(processes, process);
+        process->is_known = process->is_checked = true;
+        process->is_readable = false;
+        process->ended_ns = loader_now_ns();
+        process->checked_ns = process->ended_ns;
+        list_append(&processes->ended, &process->ended);
+}
+
+void perf_processes_forget(PerfProcesses *processes, uint64_t now_ns) {
+        PerfProcess *process;
+
+        while ((process = list_first(&processes->ended, PerfProcess, ended)) &&
+               now_ns - process->ended_ns > PERF_ENDED_NS)
+                process_remove(processes, process->pid);
 }
 
 static void process_map(PerfProcesses *processes,
@@ -236,13 +270,23 @@ static void take_check(const PerfProcesses *processes, PerfProcess *process, con
         process->checked_ns = load->begun_ns;
 }
 
+/* Of what is there, the machine's sampler may read these files. */
+static bool is_gone(const PerfProcesses *processes, const PerfProcess *process, const Load *load) {
+        return !processes->has_owner && load->program == process->program && !load->maps &&
+               !load->command;
+}
+
 void perf_processes_take(PerfProcesses *processes, Load *load) {
         PerfProcess *process = *find_place(processes, load->pid);
 
-        if (!process)
+        if (!process || perf_process_has_ended(process))
                 return;
         if (load->kind == LOAD_JIT) {
                 take_jit(processes, process, load);
+                return;
+        }
+        if (is_gone(processes, process, load)) {
+                process_end(processes, process);
                 return;
         }
         take_check(processes, process, load);
@@ -317,6 +361,7 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
         process = process_get(processes, pid);
         if (!process)
                 return;
+        list_unlink(&process->ended);
         address_space_clear(&process->space);
         forget_jit(processes, process);
         process->program++;
@@ -329,10 +374,14 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
 }
 
 static void follow_exit(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        PerfProcess *process;
         PerfTask task;
 
-        if (perf_task_parse(&task, record, n_bytes) == 0 && task.pid == task.tid)
-                process_remove(processes, task.pid);
+        if (perf_task_parse(&task, record, n_bytes) || task.pid != task.tid || task.pid <= 0)
+                return;
+        process = process_get(processes, task.pid);
+        if (process)
+                process_end(processes, process);
 }
 
 void perf_processes_follow(PerfProcesses *processes, const void *record, size_t n_bytes) {
@@ -356,6 +405,17 @@ void perf_processes_follow(PerfProcesses *processes, const void *record, size_t 
         default:
                 break;
         }
+}
+
+bool perf_process_has_ended(const PerfProcess *process) {
+        return list_is_linked(&process->ended);
+}
+
+PerfProcess *perf_processes_revive(PerfProcesses *processes, PerfProcess *process) {
+        const pid_t pid = process->pid;
+
+        process_remove(processes, pid);
+        return perf_processes_get(processes, pid);
 }
 
 bool perf_process_is_settled(const PerfProcesses *processes, const PerfProcess *process) {

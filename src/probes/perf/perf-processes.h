@@ -16,10 +16,12 @@
 #include "probes/perf/perf-code.h"
 #include "probes/perf/perf-records.h"
 #include "probes/perf/perf-scope.h"
+#include "shared/list.h"
 
 #define PERF_PROCESSES_MAX 4096u
 #define PERF_JIT_BYTES_MAX (64u << 20) /* for names of JIT code, of all processes together */
 #define PERF_JIT_PERIOD_NS UINT64_C(1000000000) /* such names come while a program runs */
+#define PERF_ENDED_NS      UINT64_C(1000000000) /* how long to remember that a process has ended */
 #define PERF_CHECK_NS \
         UINT64_C(1000000000) /* how long an answer about who may read a program holds */
 
@@ -40,6 +42,8 @@ typedef struct PerfProcess {
         JitNames *jit;    /* NULL: it has written none */
         uint64_t jit_asked_ns;
         bool is_jit_loading;
+        List ended; /* PerfProcesses.ended */
+        uint64_t ended_ns;
 } PerfProcess;
 
 typedef struct PerfProcesses {
@@ -50,6 +54,7 @@ typedef struct PerfProcesses {
         bool has_owner;     /* only programs that the owner may read are shown */
         uint64_t n_refused; /* processes for which there was no room */
         size_t n_jit_bytes;
+        List ended; /* the one first that ended first */
 } PerfProcesses;
 
 int perf_processes_init(PerfProcesses *processes,
@@ -76,6 +81,13 @@ const JitName *perf_processes_jit(PerfProcesses *processes,
 
 /* Takes a record that is no sample. */
 void perf_processes_follow(PerfProcesses *processes, const void *record, size_t n_bytes);
+
+bool perf_process_has_ended(const PerfProcess *process);
+/* Its first thread has ended, but others go on: returns the process as one that has just been found, or NULL. */
+PerfProcess *perf_processes_revive(PerfProcesses *processes, PerfProcess *process);
+/* Forgets processes that ended a while ago. The kernel works for a process even after the record of its end, so samples
+ * may follow. */
+void perf_processes_forget(PerfProcesses *processes, uint64_t now_ns);
 
 /* Whether everything is known that must be known before its samples can be written. */
 bool perf_process_is_settled(const PerfProcesses *processes, const PerfProcess *process);

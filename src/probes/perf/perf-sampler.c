@@ -508,6 +508,8 @@ static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         if (sample->pid <= 0) /* nothing runs */
                 return;
         process = perf_processes_get(&sampler->processes, sample->pid);
+        if (process && perf_process_has_ended(process) && !is_bare(sample))
+                process = perf_processes_revive(&sampler->processes, process);
         if (!process)
                 return;
         wait_for_process(sampler, process);
@@ -582,6 +584,7 @@ static void mark_sleepers(PerfSampler *sampler) {
 }
 
 void perf_sampler_end(PerfSampler *sampler) {
+        perf_processes_forget(&sampler->processes, loader_now_ns());
         perf_code_shrink(&sampler->code);
         if (sampler->code.n_files == PERF_FILES_MAX) {
                 perf_sampler_settle(sampler); /* held samples refer to files */

@@ -167,7 +167,84 @@ START_TEST(test_a_file_is_given_up_that_no_process_has_long_enough) {
 }
 END_TEST
 
+static void follow_exit(PerfProcesses *processes, pid_t pid) {
+        const struct {
+                struct perf_event_header header;
+                uint32_t pid, parent, tid, parent_tid;
+        } record = { .header.type = PERF_RECORD_EXIT, .pid = (uint32_t)pid, .tid = (uint32_t)pid };
+
+        perf_processes_follow(processes, &record, sizeof(record));
+}
+
+/* The kernel goes on for a moment after it has said that a process ends, and nobody knows that process any longer. */
+START_TEST(test_a_process_that_has_ended_is_not_asked_for) {
+        Followed followed;
+        PerfProcess *process;
+
+        followed_init(&followed, NULL);
+        follow_exec(&followed.processes, "tree");
+        follow_exit(&followed.processes, NOBODY);
+        process = perf_processes_get(&followed.processes, NOBODY);
+        ck_assert(perf_process_has_ended(process));
+        ck_assert(perf_process_is_settled(&followed.processes, process));
+        ck_assert(!process->is_asked);
+        perf_processes_forget(&followed.processes, loader_now_ns());
+        ck_assert_uint_eq(followed.processes.n, 1);
+        perf_processes_forget(&followed.processes, loader_now_ns() + 2 * PERF_ENDED_NS);
+        ck_assert_uint_eq(followed.processes.n, 0);
+        followed_deinit(&followed);
+}
+END_TEST
+
+START_TEST(test_threads_may_go_on_without_the_first) {
+        Followed followed;
+        PerfProcess *process;
+
+        followed_init(&followed, NULL);
+        follow_exit(&followed.processes, NOBODY);
+        process = perf_processes_get(&followed.processes, NOBODY);
+        process = perf_processes_revive(&followed.processes, process);
+        ck_assert(!perf_process_has_ended(process));
+        ck_assert(process->is_asked);
+        followed_deinit(&followed);
+}
+END_TEST
+
+START_TEST(test_a_process_that_is_nowhere_has_ended) {
+        Load *load = load_new(LOAD_PROCESS, NOBODY);
+        Followed followed;
+        PerfProcess *process;
+
+        followed_init(&followed, NULL);
+        process = perf_processes_get(&followed.processes, NOBODY);
+        ck_assert(!perf_process_has_ended(process));
+        perf_processes_take(&followed.processes, load);
+        ck_assert(perf_process_has_ended(process));
+        follow_exec(&followed.processes, "tree"); /* another one, whose beginning was lost */
+        ck_assert(!perf_process_has_ended(process));
+        load_free(load);
+        followed_deinit(&followed);
+}
+END_TEST
+
+START_TEST(test_processes_that_have_ended_take_no_room) {
+        Followed followed;
+
+        followed_init(&followed, NULL);
+        for (pid_t pid = 1; pid <= (pid_t)PERF_PROCESSES_MAX; pid++)
+                follow_exit(&followed.processes, pid);
+        ck_assert_uint_eq(followed.processes.n, PERF_PROCESSES_MAX);
+        ck_assert_ptr_nonnull(perf_processes_get(&followed.processes, NOBODY));
+        ck_assert_uint_eq(followed.processes.n_refused, 0);
+        followed_deinit(&followed);
+}
+END_TEST
+
 TEST_MAIN("perf-processes",
+          test_a_process_that_has_ended_is_not_asked_for,
+          test_threads_may_go_on_without_the_first,
+          test_a_process_that_is_nowhere_has_ended,
+          test_processes_that_have_ended_take_no_room,
           test_a_program_is_in_scope_from_its_beginning,
           test_an_answer_of_before_an_exec_is_not_about_the_new_program,
           test_a_file_that_ended_with_its_process_is_read_from_the_next,
