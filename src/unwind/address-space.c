@@ -13,6 +13,7 @@ static _Atomic uint32_t next_generation = 1;
 
 static void touch(AddressSpace *space) {
         space->generation = atomic_fetch_add_explicit(&next_generation, 1, memory_order_relaxed);
+        space->is_shared = false;
 }
 
 void address_space_init(AddressSpace *space) {
@@ -86,6 +87,12 @@ static size_t cut_out(AddressSpace *space, uint64_t start, uint64_t end) {
         return first;
 }
 
+static bool is_free(const AddressSpace *space, uint64_t start, uint64_t end) {
+        const size_t at = index_of(space, start);
+
+        return at == space->n_mappings || space->mappings[at].start >= end;
+}
+
 int address_space_map(AddressSpace *space, const Mapping *mapping) {
         size_t at;
         int r;
@@ -99,10 +106,11 @@ int address_space_map(AddressSpace *space, const Mapping *mapping) {
         r = reserve(space, space->n_mappings + 2);
         if (r < 0)
                 return r;
+        if (space->is_shared || !is_free(space, mapping->start, mapping->end))
+                touch(space);
         at = cut_out(space, mapping->start, mapping->end);
         move(space, at + 1, at);
         space->mappings[at] = *mapping;
-        touch(space);
         return 0;
 }
 
@@ -111,7 +119,7 @@ void address_space_clear(AddressSpace *space) {
         touch(space);
 }
 
-int address_space_copy(AddressSpace *space, const AddressSpace *from) {
+int address_space_copy(AddressSpace *space, AddressSpace *from) {
         int r;
 
         r = reserve(space, from->n_mappings);
@@ -120,7 +128,8 @@ int address_space_copy(AddressSpace *space, const AddressSpace *from) {
         if (from->n_mappings > 0)
                 memcpy(space->mappings, from->mappings, from->n_mappings * sizeof(*from->mappings));
         space->n_mappings = from->n_mappings;
-        touch(space);
+        space->generation = from->generation;
+        space->is_shared = from->is_shared = true;
         return 0;
 }
 

@@ -4,11 +4,13 @@
 /*
  * Address space: which parts of a process's memory are code, and whose
  *
- * Mappings come one at a time, as the kernel reports them, and replace what lay there before. Each change gives the
- * space a new generation, a number that no other space has or had: what is remembered of an address is true for one
- * generation.
+ * Mappings come one at a time, as the kernel reports them, and replace what lay there before. What is remembered of a
+ * mapped address is true for one generation of the space, a number. A space gets a new one if a mapping of it goes or
+ * changes; one that is added changes nothing that is remembered. A copy has the generation of what it was copied from
+ * until either of them changes in any way.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +41,7 @@ typedef struct AddressSpace AddressSpace;
 
 struct AddressSpace {
         uint32_t generation;
+        bool is_shared; /* another space may have the same generation */
         /* NULL, or where mappings come from instead: for a process that looks at itself, and knows where each address
          * is when it is asked. The mapping lives as long as the space. */
         const Mapping *(*find)(const AddressSpace *space, uint64_t address);
@@ -56,7 +59,7 @@ int address_space_map(AddressSpace *space, const Mapping *mapping);
 /* After an exec. */
 void address_space_clear(AddressSpace *space);
 /* After a fork: 0 or -ENOMEM. */
-int address_space_copy(AddressSpace *space, const AddressSpace *from);
+int address_space_copy(AddressSpace *space, AddressSpace *from);
 
 /* Returns NULL if it is not code. */
 const Mapping *address_space_find(const AddressSpace *space, uint64_t address);

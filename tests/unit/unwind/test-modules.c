@@ -446,26 +446,53 @@ START_TEST(test_a_new_mapping_replaces_what_lay_there) {
 }
 END_TEST
 
-START_TEST(test_each_change_is_a_new_generation) {
-        AddressSpace space, child;
+START_TEST(test_what_replaces_a_mapping_makes_a_new_generation) {
+        AddressSpace space;
         uint32_t generation;
 
         address_space_init(&space);
-        address_space_init(&child);
-        ck_assert_uint_ne(space.generation, child.generation);
         generation = space.generation;
         map(&space, 100, 200, &files[0]);
+        map(&space, 200, 300, &files[0]);
+        map(&space, 0, 100, &files[0]);
+        ck_assert_uint_eq(space.generation, generation); /* what was remembered is still true */
+        map(&space, 299, 400, &files[1]);
         ck_assert_uint_ne(space.generation, generation);
-        ck_assert_int_eq(address_space_copy(&child, &space), 0);
+        generation = space.generation;
+        map(&space, 350, 351, &files[0]);
+        ck_assert_uint_ne(space.generation, generation);
+        generation = space.generation;
+        address_space_clear(&space);
+        ck_assert_uint_ne(space.generation, generation);
+        address_space_deinit(&space);
+}
+END_TEST
+
+/* Otherwise they would take what is remembered of the other, as each could map something else in the same place. */
+START_TEST(test_a_copy_has_its_generation_until_either_changes) {
+        AddressSpace space, child, other;
+
+        address_space_init(&space);
+        address_space_init(&child);
+        address_space_init(&other);
         ck_assert_uint_ne(space.generation, child.generation);
+        map(&space, 100, 200, &files[0]);
+        ck_assert_int_eq(address_space_copy(&child, &space), 0);
+        ck_assert_int_eq(address_space_copy(&other, &space), 0);
+        ck_assert_uint_eq(space.generation, child.generation);
         ck_assert_ptr_eq(file_at(&child, 100), &files[0]);
-        generation = child.generation;
+        map(&child, 500, 600, &files[1]);
+        ck_assert_uint_ne(space.generation, child.generation);
+        map(&space, 500, 600, &files[0]);
+        ck_assert_uint_ne(space.generation, child.generation);
+        ck_assert_uint_ne(space.generation, other.generation);
+        ck_assert_uint_ne(child.generation, other.generation);
         address_space_clear(&child);
-        ck_assert_uint_ne(child.generation, generation);
         ck_assert_ptr_null(file_at(&child, 100));
         ck_assert_ptr_eq(file_at(&space, 100), &files[0]);
         address_space_deinit(&space);
         address_space_deinit(&child);
+        address_space_deinit(&other);
 }
 END_TEST
 
@@ -499,5 +526,6 @@ TEST_MAIN("modules",
           test_a_broken_table_of_sections_does_no_harm,
           test_a_list_of_broken_entries_ends,
           test_a_new_mapping_replaces_what_lay_there,
-          test_each_change_is_a_new_generation,
+          test_what_replaces_a_mapping_makes_a_new_generation,
+          test_a_copy_has_its_generation_until_either_changes,
           test_the_mappings_of_a_space_are_limited)
