@@ -3,13 +3,20 @@
 """Measures what call stacks of the whole machine cost, beside `perf record --call-graph dwarf` where it is installed,
 in turn with it and under whatever load there is.
 
+With --steady it makes a load itself, twice at a time, and says what processor time the probes and the service take from
+four seconds after the start on: python, git, gcc, or programs that live shortly.
+
 Usage: stacks.py BUILD-ROOT [SECONDS] [ROUNDS]      as root
+       stacks.py --steady=python|git|gcc|programs BUILD-ROOT [SECONDS] [ROUNDS]
 """
 
+import contextlib
+import glob
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,14 +53,22 @@ def started_ns(trace):
     return 0
 
 
-def ours(root, folder, seconds):
-    desktrace, trace = f"{root}/src/client/desktrace", f"{folder}/ours.pftrace"
+def write_config(folder):
     config = f"{folder}/stacks.pbtxt"
     with open(config, "w", encoding="ascii") as file:
         file.write('buffers { size_kb: 65536 } data_sources { config { name: "linux.perf" perf_event_config { '
                    "timebase { frequency: 997 } callstack_sampling { kernel_frames: true } } } }")
-    env = dict(os.environ, DESKTRACE_DAEMON=f"{root}/src/daemon/desktraced",
-               DESKTRACE_PROBES=f"{root}/src/probes/desktrace-probes")
+    return config
+
+
+def environment(root):
+    return dict(os.environ, DESKTRACE_DAEMON=f"{root}/src/daemon/desktraced",
+                DESKTRACE_PROBES=f"{root}/src/probes/desktrace-probes")
+
+
+def ours(root, folder, seconds):
+    desktrace, trace = f"{root}/src/client/desktrace", f"{folder}/ours.pftrace"
+    config, env = write_config(folder), environment(root)
     # What is written to a pipe is given no names, which are measured by themselves.
     command = '"$0" record --standalone -q -o - -c "$1" -t "$2" | cat >"$3"'
     cpu, _, _ = run(["sh", "-c", command, desktrace, config, f"{seconds}s", trace], env=env)
@@ -97,6 +112,70 @@ def theirs(folder, seconds, stack):
     }
 
 
+WORK = "sum(i * i for i in range(300000))"
+LOADS = {  # of the shell, with the folder and the source tree
+    "python": f'exec python3 -c "while 1: {WORK}"',
+    "git": 'while :; do git -C "$1" log -p -n 300; done',
+    "gcc": "while :; do gcc -O2 -c -o /dev/null $(pkg-config --cflags glib-2.0) $0/load.c; done",
+    "programs": f'while :; do ls -laR /usr/share/doc; python3 -c "{WORK}"; done',
+}
+LOAD_FUNCTIONS = 800
+START_SECONDS = 4
+
+
+@contextlib.contextmanager
+def loaded(load, folder):
+    """Two of the load run meanwhile."""
+    with open(f"{folder}/load.c", "w", encoding="ascii") as file:
+        print("#include <glib.h>", file=file)
+        for i in range(LOAD_FUNCTIONS):
+            print(f"int f{i}(GHashTable *table) {{ return g_hash_table_size(table) * {i}; }}", file=file)
+    command = ["sh", "-c", LOADS[load], folder, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    programs = [subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+
+
+def processor_s(program):
+    """Time of all threads of the processes that run this program."""
+    total = 0
+    for exe in glob.glob("/proc/[0-9]*/exe"):
+        with contextlib.suppress(OSError):
+            if os.readlink(exe) == program:
+                for path in glob.glob(os.path.dirname(exe) + "/task/*/schedstat"):
+                    with open(path, encoding="ascii") as file:
+                        total += int(file.read().split()[0]) / 1e9
+    return total
+
+
+def steady(root, folder, seconds):
+    names = "probes/desktrace-probes", "daemon/desktraced"
+    programs = {name: os.path.realpath(f"{root}/src/{name}") for name in names}
+    command = [f"{root}/src/client/desktrace", "record", "--standalone", "-q", "-f", "-o", "/dev/null", "-c",
+               write_config(folder)]
+    recording = subprocess.Popen(command, env=environment(root))
+    try:
+        time.sleep(START_SECONDS)
+        before, begun = {name: processor_s(path) for name, path in programs.items()}, time.monotonic()
+        time.sleep(seconds)
+        took_s = time.monotonic() - begun
+        return {name: f"{100 * (processor_s(path) - before[name]) / took_s:.2f} %" for name, path in programs.items()}
+    finally:
+        recording.send_signal(signal.SIGINT)
+        recording.wait()
+
+
+def main_steady(load, root, seconds=9, rounds=3):
+    with tempfile.TemporaryDirectory() as folder, loaded(load, folder):
+        for _ in range(int(rounds)):
+            shares = steady(os.path.abspath(root), folder, int(seconds))
+            print(f"{load}, load {os.getloadavg()[0]:.0f}", shares, flush=True)
+
+
 def main(root, seconds=5, rounds=3):
     with tempfile.TemporaryDirectory() as folder:
         for number in range(int(rounds)):
@@ -108,4 +187,6 @@ def main(root, seconds=5, rounds=3):
 
 
 if __name__ == "__main__":
+    if sys.argv[1].startswith("--steady="):
+        sys.exit(main_steady(sys.argv[1].partition("=")[2], *sys.argv[2:]))
     sys.exit(main(*sys.argv[1:]))

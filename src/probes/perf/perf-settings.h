@@ -14,14 +14,15 @@
 
 #define PERF_FREQUENCY_DEFAULT 10u    /* Perfetto's */
 #define PERF_FREQUENCY_MAX     10000u /* a processor and second */
-#define PERF_STACK_BYTES       65000u /* the most that fits into a record beside its other fields */
+/* The most that fits into a record beside its other fields; Clang needs it. */
+#define PERF_STACK_BYTES 65000u
 #define PERF_SLEEP_STACK_BYTES \
         16376u /* for threads that sleep: there are many, and few stacks are deep */
 #define PERF_SLEEP_MIN_US       50u
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
-#define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
+#define PERF_RINGS_BYTES_MAX    (128u << 20) /* of all together */
 #define PERF_SHORT_PERIOD_MS    20u          /* of reading, if the config says none */
-#define PERF_LONG_PERIOD_MS     40u
+#define PERF_LONG_PERIOD_MS     80u
 #define PERF_READ_PERIOD_MIN_MS 5u
 #define PERF_READ_PERIOD_MAX_MS 1000u
 

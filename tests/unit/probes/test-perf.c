@@ -249,7 +249,7 @@ END_TEST
 
 /* Of a ring that is always read in time nobody wants to be told. */
 START_TEST(test_only_a_clock_fills_rings_as_fast_as_it_says) {
-        static const size_t n_bytes = 2 * 41 * PERF_RECORD_BYTES_MAX;
+        static const size_t n_bytes = 2 * (PERF_LONG_PERIOD_MS + 1) * PERF_RECORD_BYTES_MAX;
         PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
         Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
         PerfSettings settings;
