@@ -46,6 +46,14 @@ plugins() {
 }
 ok 'each with its functions' plugins
 
+# Each mapping is a record in the rings, and a process has room for 4096 of them. Others have theirs.
+started "$STACKS_WORLD" maps
+ok 'a program is sampled beside one that maps and unmaps without end' record beside.pftrace after-world ./after-world
+gives 'and has its functions' "$MOST" share beside.pftrace plainly
+gives 'to the end' "$MOST" complete beside.pftrace
+ok 'while the other has not come to its end' kill -0 "$started"
+kill "$started"
+
 # Its name is another file's by then.
 cat >deleted.sh <<'SH'
 cp "$STACKS_WORLD" deleted-world

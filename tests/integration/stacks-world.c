@@ -3,17 +3,21 @@
 /*
  * A program that works in different places: always in spin(), under functions that say how it came there
  *
- * Usage: stacks-world plain | handler | exec PROGRAM | load LIBRARY...
+ * Usage: stacks-world plain | handler | exec PROGRAM | load LIBRARY... | maps
  */
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WORK_NS 400000000
+#define WORK_NS    400000000
+#define PAGE_BYTES 4096
+#define N_MAPPINGS 5000 /* more than are known of a process */
 
 static volatile uint64_t result;
 
@@ -81,6 +85,32 @@ static __attribute__((noinline)) int load(char **paths) {
         return 0;
 }
 
+/* Maps the program's first page as code over and over, without an end. No two of them become one mapping. */
+static int map_endlessly(void) {
+        const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+        for (;;) {
+                uint8_t *pages = mmap(NULL,
+                                      (size_t)N_MAPPINGS * PAGE_BYTES,
+                                      PROT_NONE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS,
+                                      -1,
+                                      0);
+
+                if (fd < 0 || pages == MAP_FAILED)
+                        return -1;
+                for (size_t i = 0; i < N_MAPPINGS; i++)
+                        if (mmap(pages + i * PAGE_BYTES,
+                                 PAGE_BYTES,
+                                 PROT_READ | PROT_EXEC,
+                                 MAP_PRIVATE | MAP_FIXED,
+                                 fd,
+                                 0) == MAP_FAILED)
+                                return -1;
+                munmap(pages, (size_t)N_MAPPINGS * PAGE_BYTES);
+        }
+}
+
 int main(int argc, char **argv) {
         const char *how = argc > 1 ? argv[1] : "plain";
 
@@ -93,6 +123,8 @@ int main(int argc, char **argv) {
                 execl(argv[2], argv[2], "plain", (char *)NULL);
                 return 1;
         }
+        if (strcmp(how, "maps") == 0)
+                return map_endlessly() < 0;
         if (strcmp(how, "load") == 0)
                 return load(argv + 2) > 0;
         return plainly() == 1;
