@@ -3,16 +3,16 @@
 #
 # The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
 # and windows of GTK and Qt Quick, are recorded, and their events counted; and the heaps of programs of these, of
-# GStreamer and of Go. The tests are those that skip what is not installed.
+# GStreamer and of Go, and call stacks of GTK, Qt and Go. The tests are those that skip what is not installed.
 # Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# toolkit NAME: all of that test's checks pass; what it skips is printed
+# toolkit NAME [VERB]: all of that test's checks pass, where the verb puts it; what it skips is printed
 toolkit() {
         # shellcheck disable=SC2016 # for the shell inside
-        ok "the test \"$1\" passes" in_chroot sh -c 'status=0
+        ok "the test \"$1\" passes" "${2:-in_chroot}" sh -c 'status=0
                 meson test -C build --timeout-multiplier 3 "$0" >/dev/null || status=$?
                 cat build/meson-logs/testlog.txt
                 exit $status' "$1"
@@ -30,7 +30,7 @@ has() {
 machine trixie build test +gir1.2-gtk-4.0 +gir1.2-gtk-3.0 +xvfb +xauth +qt6-base-dev +qt6-declarative-dev +cargo \
         +librust-tracing-subscriber-dev +gtk-4-examples +gjs +gstreamer1.0-tools +golang-go +rustc
 project
-ok 'all of it is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=disabled -Dglib-binding=enabled \
+ok 'all of it is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=enabled -Dglib-binding=enabled \
         -Dintrospection=enabled -Dvapi=enabled
 ok 'the bindings are built' in_chroot ninja -C build bindings/glib/desktrace-glib.vapi
 toolkit glib
@@ -43,4 +43,8 @@ has 'slices' 'a program with the tracing crate is built' 'spans within spans'
 toolkit heap-live
 has 'Python is recorded' 'GJS is recorded' 'a GTK 4 app is recorded' 'GStreamer is recorded' \
         'a Rust program is recorded' 'a static Go program is refused' 'one that calls C is recorded'
+ok 'the probes are built' in_chroot ninja -C build src/probes/desktrace-probes
+toolkit kernel-stack-toolkits as_root
+has 'GTK 4: what draws is called by its main loop' 'Qt 6: what paints is called by its main loop' \
+        'a Go program: the functions of a goroutine' 'one with the build ID of Go alone: the functions of a goroutine'
 finish
