@@ -160,13 +160,18 @@ static uint64_t keeper_see(Keeper *keeper, const Leaving *leaving, uint64_t now)
 }
 
 /* One session in a turn: others have theirs in between. */
-static void keeper_move(Keeper *keeper, const OwnedSession *owned) {
+static void keeper_move(Keeper *keeper, const OwnedSession *owned, uint64_t now) {
         Session *session = owned->session;
 
-        if (keeper->has_more || owned->is_leaving || !session_awaits_keeping(session))
+        if (keeper->deadline == 0 || owned->is_leaving || !session_awaits_keeping(session))
                 return;
+        if (now < session_keep_from(session)) {
+                keeper->deadline = MIN(keeper->deadline, session_keep_from(session));
+                return;
+        }
         session_keep(session, KEEPER_STEP_BYTES);
-        keeper->has_more = session_awaits_keeping(session);
+        if (session_awaits_keeping(session))
+                keeper->deadline = 0;
 }
 
 /* Whatever was taken has not killed it. */
@@ -185,7 +190,7 @@ static uint64_t keeper_see_bus(Keeper *keeper, uint64_t state, uint64_t now) {
 
                 if (!object->owned.session || object->owned.foreign)
                         continue;
-                keeper_move(keeper, &object->owned);
+                keeper_move(keeper, &object->owned, now);
                 if (session_can_be_left(object->owned.session))
                         state = state * 31 + keeper_see(keeper, &leaving, now);
         }
@@ -226,7 +231,7 @@ void keeper_settle(Keeper *keeper, uint64_t now) {
 
         if (!keeper->bus)
                 return;
-        keeper->has_more = false;
+        keeper->deadline = UINT64_MAX;
         state = keeper_see_bus(keeper, 1, now);
         state = keeper_see_ports(keeper, state, now);
         kept_producers_settle(&keeper->producers, state);
@@ -235,7 +240,7 @@ void keeper_settle(Keeper *keeper, uint64_t now) {
 }
 
 uint64_t keeper_deadline(const Keeper *keeper) {
-        return keeper->has_more ? 0 : UINT64_MAX;
+        return keeper->bus ? keeper->deadline : UINT64_MAX;
 }
 
 /*
@@ -354,6 +359,7 @@ static int keeper_publish(Keeper *keeper,
         if (r < 0)
                 return r;
         owned->is_kept = true;
+        owned->is_snapshot = state->is_snapshot != 0;
         if (state->has_output)
                 session_stream_go_on(&owned->stream);
         TAKE(owned);
@@ -385,6 +391,7 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .id = state.id,
                 .uuid = { state.uuid[0], state.uuid[1] },
                 .started_at = state.started_at,
+                .cloned_from = state.cloned_from,
                 .left_at = kept_state_alive(&kept->state),
                 .buffers = found->buffers,
                 .n_buffers = state.n_buffers,
@@ -505,6 +512,7 @@ void keeper_init(Keeper *keeper, Bus *bus, Ports *ports) {
                 return;
         keeper->bus = bus;
         keeper->began_at = bus_now(bus);
+        keeper->deadline = UINT64_MAX;
         keeper->ports = ports;
         bus->keeps = true;
         ports_keep_sessions(ports);

@@ -36,6 +36,7 @@ static int kept_write(Kept *kept, const Leaving *leaving) {
                 .id = kept->id,
                 .uuid = { session_uuid(session)[0], session_uuid(session)[1] },
                 .started_at = session_started_at(session),
+                .cloned_from = session_cloned_from(session),
                 .snapshot_before_ns = options->snapshot_before_ns,
                 .uid = options->owner.uid,
                 .pid = (uint32_t)options->owner.pid,
@@ -45,6 +46,7 @@ static int kept_write(Kept *kept, const Leaving *leaving) {
                 .allows_missing = options->allows_missing,
                 .detached = options->detached,
                 .has_output = options->has_output,
+                .is_snapshot = leaving->owned->is_snapshot,
                 .n_buffers = (uint32_t)session_n_buffers(session),
                 .n_config = (uint32_t)config->n_bytes,
         };

@@ -41,7 +41,7 @@ static void scribble(TraceBuffer *buffer, FuzzInput *input) {
         } places[] = {
                 { file->head, file->n_head },
                 { file->slots, N_SEGMENTS * sizeof(Slot) },
-                { file->records, 20 * sizeof(Record) },
+                { file->records, MIN(file->n_records, 20 * sizeof(Record)) },
                 { buffer->sequences.pool.pieces[0], 4 * sizeof(Sequence) },
         };
         unsigned place = fuzz_take(input) % ARRAY_SIZE(places);
@@ -108,6 +108,19 @@ static void use(TraceBuffer *buffer, FuzzInput *input) {
         read_all(buffer);
 }
 
+/* It goes on as a clone with files of its own. */
+static TraceBuffer *replace_by_clone(TraceBuffer *buffer) {
+        TraceBuffer *clone;
+        int r;
+
+        FUZZ_CHECK(trace_buffer_clone(&clone, buffer, 0) == 0);
+        while ((r = trace_buffer_keep(clone, 1)) == TRACE_BUFFER_E_MORE)
+                ;
+        FUZZ_CHECK(r == 0);
+        trace_buffer_free(buffer);
+        return clone;
+}
+
 /* The files as a process leaves them whose memory is then changed. */
 static void make_files(FuzzInput *input, int *ret_index_fd, int *ret_segments_fd) {
         const uint8_t shape = fuzz_take(input);
@@ -123,6 +136,8 @@ static void make_files(FuzzInput *input, int *ret_index_fd, int *ret_segments_fd
                    0);
         for (unsigned i = 0; i < N_PUTS; i++)
                 put(buffer, (uint16_t)(1 + i % 3), i / 3, fuzz_take(input));
+        if (shape & 2)
+                buffer = replace_by_clone(buffer);
         FUZZ_CHECK(trace_buffer_files(buffer, &index_fd, &segments_fd));
         *ret_index_fd = fcntl(index_fd, F_DUPFD_CLOEXEC, 3);
         *ret_segments_fd = fcntl(segments_fd, F_DUPFD_CLOEXEC, 3);

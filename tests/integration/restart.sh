@@ -64,6 +64,22 @@ start 5 sources as 1 org.example.test buffer-size-kb u 262144 duration-ms u 3000
 ok "a session records" recorded "$path"
 ok "each program has a key for its memory" eventually has_keys 3
 
+# A snapshot that a trigger has asked for, and that nobody fetches; the session that it is of is freed.
+recorder=$path
+start 2 detach b true config-text s \
+        'buffers { size_kb: 1024 } data_sources { config { name: "org.example.test" } }
+        trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 300000 triggers { name: "now" } }'
+ok "another session waits for a trigger" eventually is_there started
+manager ActivateTriggers 'asa{sv}' 1 now 0 >/dev/null
+# The snapshot has the name of its trigger. Prints its number.
+snapshot() { manager ListSessions | grep -oE '[0-9]+ "now" [0-9]+ "stopped"' | cut -d' ' -f1; }
+has_snapshot() { [ -n "$(snapshot)" ]; }
+ok "and has a snapshot taken" eventually has_snapshot
+snapshot=$(snapshot)
+session "$path" Free >/dev/null
+path=$recorder
+ok "which is kept, as nobody fetches it" eventually grep -q "^keep-$snapshot-c" "$tmp/manager/stored"
+
 next_service KILL
 ok "after a kill its session goes on" is_there started
 ok "the next process expects the programs back" log_says 'programs of the process before are expected back'
@@ -86,5 +102,7 @@ kill -CONT "$slow"
 ok "a flush is answered" "$DESKTRACE" flush --user whole
 ok "it can be read" read_trace
 ok "what each program had written is there, once and in its order" is_whole slow busy short
+ok "the snapshot can be read as well" "$DESKTRACE" stop --user now -f -o "$trace"
+ok "and has what was written before it" /usr/bin/python3 -B "$here/restart-check.py" --gaps "$trace" slow busy short
 [ -z "${RESTART_TRACE-}" ] || cp "$trace" "$RESTART_TRACE"
 finish

@@ -134,13 +134,19 @@ int buffer_shape_init(BufferShape *shape,
 static bool shape_is_possible(const BufferShape *shape) {
         BufferShape made;
 
-        return shape->policy <= TRACE_BUFFER_DISCARD && shape->n_bytes <= TRACE_BUFFER_BYTES_MAX &&
-               shape->segment_bytes <= UINT32_MAX && shape->segment_bytes > 0 &&
-               buffer_shape_init(&made,
-                                 shape->n_bytes,
-                                 (size_t)shape->segment_bytes,
-                                 (TraceBufferPolicy)shape->policy) == 0 &&
-               memcmp(&made, shape, sizeof(made)) == 0;
+        if (shape->policy > TRACE_BUFFER_DISCARD || shape->n_bytes > TRACE_BUFFER_BYTES_MAX ||
+            shape->segment_bytes > UINT32_MAX || shape->segment_bytes == 0 ||
+            buffer_shape_init(&made,
+                              shape->n_bytes,
+                              (size_t)shape->segment_bytes,
+                              (TraceBufferPolicy)shape->policy) < 0)
+                return false;
+        if (shape->is_packed == 1 && shape->n_records > 0 &&
+            shape->n_records <= made.n_records + 1) {
+                made.is_packed = 1;
+                made.n_records = shape->n_records;
+        }
+        return memcmp(&made, shape, sizeof(made)) == 0;
 }
 
 /* A copy, as long as nothing is known of it. */

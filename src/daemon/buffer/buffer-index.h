@@ -26,7 +26,7 @@
 #include "smb/smb.h"
 
 #define BUFFER_INDEX_MAGIC  UINT64_C(0x7865646e69205444) /* "DT index" */
-#define BUFFER_INDEX_LAYOUT 2
+#define BUFFER_INDEX_LAYOUT 3
 
 /* Payloads begin 16 bytes into a cache line, as they do in shared memory of one chunk a page:
  * copying is up to twice as fast when both sides lie alike. */
@@ -55,6 +55,8 @@ typedef struct Slot {
         uint32_t n_cloned;     /* of those, what clones know of, if the segment is shared */
         uint64_t filled_until; /* stats.bytes_written when it was last added to */
         uint64_t ends_at;      /* likewise, when its last record was */
+        uint64_t
+                records_at; /* of a packed buffer in a file: how many records of others are before its own */
 } Slot;
 
 /* What a buffer was made with; never changes. */
@@ -63,6 +65,8 @@ typedef struct BufferShape {
         uint32_t policy; /* TraceBufferPolicy */
         uint32_t n_slots;
         uint64_t n_records; /* of all slots */
+        uint64_t
+                is_packed; /* a clone: slots have room for the records that they have, in any order */
         uint64_t n_sequences_max;
 } BufferShape;
 

@@ -93,12 +93,43 @@ static void adoption_find_slot(Adoption *adoption, Slot *slot) {
         const TraceBuffer *buffer = adoption->buffer;
         const size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
 
-        slot->records = buffer->file.records + (size_t)(slot - buffer->slots) * per_slot;
+        if (!buffer->index->shape.is_packed)
+                slot->records = buffer->file.records + (size_t)(slot - buffer->slots) * per_slot;
         slot->n_cloned = 0;
         /* One that was never written to is nobody's, and empty. */
         if (slot->n_records > per_slot || (slot->age == 0 && slot->n_records > 0) ||
             !slot_measure(adoption, slot))
                 adoption_give_up_slot(adoption, slot, true);
+}
+
+static int slot_compare_records(const void *a, const void *b) {
+        const Slot *const *one = a, *const *other = b;
+
+        return ((*one)->records_at > (*other)->records_at) -
+               ((*one)->records_at < (*other)->records_at);
+}
+
+/* A clone's slots have their records one behind the other. No two have the same ones. */
+static void adoption_find_packed_records(Adoption *adoption) {
+        TraceBuffer *buffer = adoption->buffer;
+        const uint64_t n_records = buffer->index->shape.n_records;
+        uint64_t end = 0;
+
+        qsort(adoption->by_age, buffer->n_slots, sizeof(*adoption->by_age), slot_compare_records);
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                Slot *slot = adoption->by_age[i];
+
+                slot->records = buffer->file.records;
+                if (slot->n_records == 0)
+                        continue;
+                if (slot->records_at < end || slot->records_at > n_records ||
+                    slot->n_records > n_records - slot->records_at) {
+                        adoption_give_up_slot(adoption, slot, true);
+                        continue;
+                }
+                slot->records += slot->records_at;
+                end = slot->records_at + slot->n_records;
+        }
 }
 
 static int slot_compare_ages(const void *a, const void *b) {
@@ -180,14 +211,16 @@ static int adoption_find_slots(Adoption *adoption) {
         int r;
 
         for (size_t i = 0; i < buffer->n_slots; i++)
+                adoption->by_age[i] = &buffer->slots[i];
+        if (buffer->index->shape.is_packed)
+                adoption_find_packed_records(adoption);
+        for (size_t i = 0; i < buffer->n_slots; i++)
                 adoption_find_slot(adoption, &buffer->slots[i]);
         r = adoption_find_segments(adoption, true);
         if (r == 0)
                 r = adoption_find_segments(adoption, false);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < buffer->n_slots; i++)
-                adoption->by_age[i] = &buffer->slots[i];
         qsort(adoption->by_age, buffer->n_slots, sizeof(*adoption->by_age), slot_compare_ages);
         for (size_t i = 0; r == 0 && i < buffer->n_slots; i++) {
                 Slot *slot = adoption->by_age[i];
@@ -230,6 +263,8 @@ static int adoption_run(Adoption *adoption) {
         r = adoption_find_newest(adoption);
         if (r < 0)
                 return r;
+        if (buffer->index->shape.is_packed)
+                trace_buffer_freeze(buffer);
         trace_buffer_begin_read(buffer);
         buffer->segments->is_left = false;
         return 0;

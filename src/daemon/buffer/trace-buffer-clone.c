@@ -21,6 +21,7 @@ static int trace_buffer_new_for_clone(TraceBuffer **ret, const TraceBuffer *buff
         const Slot *slot;
         int r;
 
+        shape.is_packed = true;
         shape.n_records = 1; /* at least something to map */
         list_for_each (slot, &buffer->used, link)
                 shape.n_records += slot->n_live;
@@ -60,6 +61,7 @@ static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffe
                 copy->records = records;
                 copy->n_live = slot->n_live;
                 copy->n_used = slot->n_used;
+                copy->age = slot->age;
                 copy->filled_until = slot->filled_until;
                 copy->ends_at = slot->ends_at;
                 slot_copy_records(copy, slot);

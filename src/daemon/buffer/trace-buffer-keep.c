@@ -6,6 +6,8 @@
  * Its memory is copied into the files piece by piece, and these are mapped where it was: all pointers stay as they are,
  * those of clones, too. The segments come first, some with each call; new ones are in the file from then on. When all
  * are there, the index follows at once, so that another process finds all of the buffer or no index at all.
+ *
+ * A clone, which shares its segments with the original, gets copies of its own.
  */
 
 #include <errno.h>
@@ -18,10 +20,15 @@ static int slot_keep(TraceBuffer *buffer, Slot *slot, size_t *n_bytes) {
         const size_t n_used = slot->n_records > 0 ? slot->n_used : 0;
         int r;
 
-        r = segment_keep(slot->segment, buffer->segments, n_used);
+        if (buffer->index->shape.is_packed) {
+                r = slot_unshare(buffer, slot);
+        } else {
+                r = segment_keep(slot->segment, buffer->segments, n_used);
+                if (r == 0)
+                        slot_set_segment(slot, slot->segment);
+        }
         if (r < 0)
                 return r;
-        slot_set_segment(slot, slot->segment);
         *n_bytes += n_used;
         return 0;
 }
@@ -33,7 +40,7 @@ static int trace_buffer_keep_segments(TraceBuffer *buffer, size_t max_bytes) {
                 Slot *slot = &buffer->slots[i];
                 int r;
 
-                if (!slot->segment || slot->segment->file)
+                if (!slot->segment || slot->segment->file == buffer->segments)
                         continue;
                 if (n_bytes >= max_bytes)
                         return TRACE_BUFFER_E_MORE;
@@ -44,9 +51,21 @@ static int trace_buffer_keep_segments(TraceBuffer *buffer, size_t max_bytes) {
         return 0;
 }
 
+static void trace_buffer_say_packed(TraceBuffer *buffer) {
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                Slot *slot = &buffer->slots[i];
+
+                slot->records_at =
+                        slot->n_records > 0 ? (uint64_t)(slot->records - buffer->file.records) : 0;
+        }
+        buffer->index->magic = BUFFER_INDEX_MAGIC;
+}
+
 static int trace_buffer_keep_index(TraceBuffer *buffer) {
         int r, fd;
 
+        if (buffer->index->shape.is_packed)
+                trace_buffer_say_packed(buffer);
         r = buffer_index_keep(&buffer->file, &fd);
         if (r < 0)
                 return r;

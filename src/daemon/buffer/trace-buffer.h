@@ -165,7 +165,7 @@ TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
  * The same in two memfds, its index and its segments, so that another process that has them can go on with it, at
  * whatever instruction this one was killed: all that was put and not yet read or overwritten is there, once and in its
  * order; what a put was at is there whole or not at all. Slower where the kernel gives such memory no huge pages.
- * Clones share the segments, but are this process's only. Likewise.
+ * Clones share the segments, but are this process's only, until they are kept themselves. Likewise.
  */
 int trace_buffer_new_kept(TraceBuffer **ret,
                           uint64_t n_bytes,
@@ -173,9 +173,9 @@ int trace_buffer_new_kept(TraceBuffer **ret,
                           TraceBufferPolicy policy);
 
 /*
- * Makes a buffer one that is kept, with all that is in it, while it goes on; not of a clone. Each call copies about
- * this many bytes, so that others have their turns. 0: it is kept; TRACE_BUFFER_E_MORE; -ENOMEM, after which it may be
- * tried again.
+ * Makes a buffer one that is kept, with all that is in it, while it goes on; or a clone, which gets memory of its own
+ * for that. Each call copies about this many bytes, so that others have their turns. 0: it is kept;
+ * TRACE_BUFFER_E_MORE; -ENOMEM, after which it may be tried again.
  */
 int trace_buffer_keep(TraceBuffer *buffer, size_t max_bytes);
 

@@ -29,9 +29,9 @@ static int session_make_again(Session *session,
         r = session_charge(session, error);
         if (r == 0)
                 r = session_add_buffers(session, config->pb, former->buffers, error);
-        if (r == 0)
+        if (r == 0 && session->cloned_from == 0)
                 r = session_add_sources(session, config->pb);
-        if (r == 0)
+        if (r == 0 && session->cloned_from == 0)
                 r = session_triggers_init(session, config->pb);
         return r ? r : session_add_filter(session, config->pb);
 }
@@ -178,14 +178,19 @@ int session_restore(Session **ret,
                 return r;
         session->ops = ops;
         session->peer = peer;
+        session->cloned_from = former->cloned_from;
         r = session_make_again(session, config, former, error);
         if (r == 0)
                 r = session_take_past(session, &past, former->past, former->n_past);
+        if (r == 0 && session->cloned_from && past.state != SESSION_STOPPED)
+                r = -EBADMSG;
         if (r) {
                 session_leave(session);
                 return r;
         }
 
+        if (session->skips_filter)
+                session->filter = trace_filter_free(session->filter);
         memcpy(session->uuid, former->uuid, sizeof(session->uuid));
         session_register_as(session, former->id);
         session->config = config;
@@ -212,7 +217,11 @@ bool session_awaits_keeping(const Session *session) {
         const SessionOptions *options = &session->options;
 
         return options->detached && !options->has_output && !options->is_kept &&
-               !session->cannot_be_kept && session->cloned_from == 0;
+               !session->cannot_be_kept && !(session->cloned_from && session->reader.in_pass);
+}
+
+uint64_t session_keep_from(const Session *session) {
+        return session->cloned_from ? session->stopped_at + CLONE_KEEP_AFTER_NS : 0;
 }
 
 void session_keep(Session *session, size_t max_bytes) {

@@ -16,8 +16,9 @@
 typedef struct SessionFormer {
         uint64_t id;
         uint64_t uuid[2];
-        uint64_t started_at; /* BOOTTIME */
-        uint64_t left_at;    /* the last that is known of the service that is gone */
+        uint64_t started_at;  /* BOOTTIME */
+        uint64_t cloned_from; /* 0: no clone. One has stopped, and no sources or triggers */
+        uint64_t left_at;     /* the last that is known of the service that is gone */
         FormerBuffer *buffers;
         size_t n_buffers; /* as many as the config has */
         uint64_t
@@ -48,8 +49,10 @@ int session_restore(Session **ret,
 void session_leave(Session *session);
 
 /* Whether it should be left to the next service, and its buffers are still in private memory: it was detached after its
- * start. */
+ * start, or is a clone that nobody reads now. */
 bool session_awaits_keeping(const Session *session);
+/* When to begin with that: most clones are fetched at once, and are not worth it before. */
+uint64_t session_keep_from(const Session *session);
 /* Moves them into files; each call copies about this many bytes. Where there is no memory for it the session stays what
  * it was, and waits no longer. */
 void session_keep(Session *session, size_t max_bytes);

@@ -20,11 +20,13 @@ typedef struct KeptSession {
         uint64_t id;
         uint64_t uuid[2];
         uint64_t started_at;
+        uint64_t cloned_from; /* 0: no clone */
         uint64_t snapshot_before_ns;
         uint32_t uid, pid; /* of the owner */
         uint32_t scope;
         uint32_t is_public, is_partial, allows_missing;
         uint32_t detached, has_output;
+        uint32_t is_snapshot;           /* a trigger asked for it, and nobody has fetched it */
         char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, of one that is not detached */
         char key[KEPT_KEY_MAX + 1];     /* of one of Perfetto's consumer port; empty: it is not */
         uint32_t n_buffers;

@@ -27,6 +27,7 @@ static inline SessionFormer leave(FakeConsumer *consumer, FormerBuffer *ret_buff
                 .id = session_id(session),
                 .uuid = { session_uuid(session)[0], session_uuid(session)[1] },
                 .started_at = session_started_at(session),
+                .cloned_from = session_cloned_from(session),
                 .left_at = f.now,
                 .buffers = ret_buffer,
                 .n_buffers = 1,

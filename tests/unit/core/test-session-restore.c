@@ -268,6 +268,53 @@ START_TEST(test_snapshot_that_was_asked_for_before_is_taken_when_it_is_due) {
 }
 END_TEST
 
+/* It is kept by itself, whatever becomes of the session that it was taken of. */
+START_TEST(test_snapshot_that_nobody_has_fetched_is_there_still) {
+        FakeConsumer *consumer = record(CLONE_BY_TRIGGER);
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+        uint64_t source;
+        Bytes trace;
+
+        former = leave(consumer, &buffer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore_as(&session, &former, CLONE_BY_TRIGGER), 0);
+        source = session_id(session);
+        fixture_connect_producer(&f, 1000, "app", "track_event");
+        ck_assert_uint_eq(fake_trigger(f.producers[0], "go"), 1);
+        snapshot_taken = NULL;
+        fixture_advance(&f, 5 * S);
+        ck_assert_ptr_nonnull(snapshot_taken);
+        ck_assert(!session_can_be_left(snapshot_taken));
+        ck_assert(session_awaits_keeping(snapshot_taken));
+        ck_assert_uint_eq(session_keep_from(snapshot_taken), f.now + CLONE_KEEP_AFTER_NS);
+        session_free(session);
+        while (session_awaits_keeping(snapshot_taken))
+                session_keep(snapshot_taken, 1);
+        for (unsigned i = 0; i < 2; i++) {
+                FakeConsumer taken = { .session = snapshot_taken };
+
+                former = leave(&taken, &buffer);
+                session_free(snapshot_taken);
+                replace_service(1 * S);
+                ck_assert_int_eq(restore_as(&snapshot_taken, &former, CLONE_BY_TRIGGER), 0);
+                ck_assert_uint_eq(buffer.n_broken, 0);
+        }
+        ck_assert_int_eq(session_state(snapshot_taken), SESSION_STOPPED);
+        ck_assert_uint_eq(session_cloned_from(snapshot_taken), source);
+        ck_assert_str_eq(session_name(snapshot_taken), "go");
+        trace = read_session(snapshot_taken);
+        ck_assert_uint_eq(trace_count_text(&trace, "before"), 1);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_CLONE_SNAPSHOT_TRIGGER), 1);
+        ck_assert(trace_has_event(&trace, EVENT_TRACING_STARTED, NULL));
+        ck_assert(trace_has_event(&trace, EVENT_CLONE_STARTED, NULL));
+        bytes_deinit(&trace);
+        session_free(snapshot_taken);
+        fixture_deinit(&f);
+}
+END_TEST
+
 /* A reader who has had a part of it must be able to tell the sequences of both parts from each other. */
 START_TEST(test_sequences_of_those_who_come_back_have_other_numbers) {
         FakeConsumer *consumer = record(RECORDER);
@@ -607,6 +654,7 @@ TEST_MAIN("session-restore",
           test_time_for_a_trigger_counts_while_there_is_no_service,
           test_trigger_that_was_hit_before_ends_the_session,
           test_snapshot_that_was_asked_for_before_is_taken_when_it_is_due,
+          test_snapshot_that_nobody_has_fetched_is_there_still,
           test_sequences_of_those_who_come_back_have_other_numbers,
           test_session_that_is_detached_later_is_moved_into_files_and_goes_on,
           test_what_was_noted_before_is_noted_still,

@@ -33,9 +33,12 @@ enum {
         PAST_CHANGE,
         PAST_FINAL_FLUSH,
         PAST_SAID_ALL_STARTED,
-        PAST_BUFFER_ID,    /* of each, in their order */
-        PAST_CLOCKS,       /* each snapshot, oldest first */
-        PAST_EVENT,        /* likewise */
+        PAST_BUFFER_ID, /* of each, in their order */
+        PAST_CLOCKS,    /* each snapshot, oldest first */
+        PAST_EVENT,     /* likewise */
+        PAST_CLONE_NAME,
+        PAST_CLONED_BY,
+        PAST_SKIPS_FILTER,
         PAST_READ_ON = 32, /* higher numbers are about the read-out */
         PAST_SEQUENCES,
         PAST_SAID_PREAMBLE,
@@ -138,6 +141,15 @@ static void put_triggers(WireWriter *writer, const Session *session) {
         list_for_each (snapshot, &triggers->snapshots, link)
                 if (snapshot->hit)
                         put_hit(writer, PAST_SNAPSHOT, snapshot->hit, snapshot->due_at);
+        if (triggers->cloned_by)
+                put_hit(writer, PAST_CLONED_BY, triggers->cloned_by, 0);
+}
+
+static void put_clone(WireWriter *writer, const Session *session) {
+        if (session->cloned_from == 0)
+                return;
+        wire_put_string(writer, PAST_CLONE_NAME, session->clone_name);
+        wire_put_bool(writer, PAST_SKIPS_FILTER, session->skips_filter);
 }
 
 static void put_note(WireWriter *writer, const SourceNote *note) {
@@ -201,6 +213,7 @@ int session_put_past(const Session *session, Bytes *out) {
         for (size_t i = 0; i < session->n_buffers; i++)
                 wire_put_uint(&writer, PAST_BUFFER_ID, session->buffers[i].id);
         past_put_unsaid(&writer, session, PAST_CLOCKS, PAST_EVENT);
+        put_clone(&writer, session);
         put_triggers(&writer, session);
         list_for_each (note, &session->notes, link)
                 put_note(&writer, note);
@@ -281,6 +294,14 @@ static int session_take_hit(Session *session, const WireField *field) {
         return 0;
 }
 
+static int session_take_cloned_by(Session *session, const WireField *field) {
+        uint64_t due_at;
+
+        if (session->triggers.cloned_by)
+                return -EBADMSG;
+        return take_hit(&session->triggers.cloned_by, &due_at, field);
+}
+
 static int session_take_planned(Session *session, const WireField *field) {
         uint64_t due_at;
         TriggerHit *hit;
@@ -359,12 +380,12 @@ static int session_take_past_note(Session *session, const WireField *field) {
         return 0;
 }
 
-static void past_take_reason(SessionPast *past, const WireField *field) {
+static void copy_text(char *to, size_t n_bytes, const WireField *field) {
         if (field->type == WIRE_BYTES)
-                snprintf(past->stop_reason,
-                         sizeof(past->stop_reason),
+                snprintf(to,
+                         n_bytes,
                          "%.*s",
-                         (int)MIN(field->n_bytes, sizeof(past->stop_reason)),
+                         (int)MIN(field->n_bytes, n_bytes),
                          (const char *)field->data);
 }
 
@@ -447,7 +468,7 @@ static int session_take_field(Session *session, SessionPast *past, const WireFie
                 past->stopped_at = field->value;
                 return 0;
         case PAST_STOP_REASON:
-                past_take_reason(past, field);
+                copy_text(past->stop_reason, sizeof(past->stop_reason), field);
                 return 0;
         case PAST_TRIGGER_TIMEOUT_AT:
                 past->trigger_timeout_at = field->value;
@@ -489,6 +510,14 @@ static int session_take_field(Session *session, SessionPast *past, const WireFie
                 return past_take_clocks(session, field);
         case PAST_EVENT:
                 return past_take_event(session, field);
+        case PAST_CLONE_NAME:
+                copy_text(session->clone_name, sizeof(session->clone_name), field);
+                return 0;
+        case PAST_CLONED_BY:
+                return session_take_cloned_by(session, field);
+        case PAST_SKIPS_FILTER:
+                session->skips_filter = field->value > 0;
+                return 0;
         default:
                 return 0;
         }

@@ -5,8 +5,8 @@
  * Session past: what a session has been through, as bytes for the process that comes after this one
  *
  * It has the state, when and why the session stopped, the triggers that hit it, the snapshots they asked for, when a
- * trigger ends it, the notes, and the changed config. The first config and the buffers are kept elsewhere. Times are
- * BOOTTIME, which both processes share.
+ * trigger ends it, the notes, and the changed config; of a clone its name, and which trigger it is of. The first config
+ * and the buffers are kept elsewhere. Times are BOOTTIME, which both processes share.
  */
 
 #include "core/model/session-info.h"

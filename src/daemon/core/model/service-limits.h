@@ -122,4 +122,5 @@
 #define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* snapshot_interval_ms */
 #define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000)  /* file_write_period_ms */
 #define SESSION_PRESSURE_GAP_NS      (UINT64_C(10) * 1000000) /* between writes, as a buffer fills up */
+#define CLONE_KEEP_AFTER_NS          (UINT64_C(1) * 1000000000) /* then it is left to the next service */
 #define SESSION_LINGER_NS            (UINT64_C(300) * 1000000000) /* the data of a stopped, detached session */

@@ -34,7 +34,7 @@ bool session_is_open(const Session *session) {
 }
 
 bool session_can_be_left(const Session *session) {
-        return session->options.is_kept && session->cloned_from == 0;
+        return session->options.is_kept;
 }
 
 /* During session_new() and session_free() the transport knows of the change, and has nothing to look at. */
