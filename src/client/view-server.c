@@ -25,7 +25,10 @@ typedef struct Connection {
         struct ViewServer *server;
         pthread_t thread;
         int fd;
-        bool is_used, has_ended; /* under the server's lock */
+        uint64_t number; /* in the order in which they came */
+        /* Under the server's lock. */
+        bool is_used, has_ended;
+        bool has_asked; /* its request is whole */
 } Connection;
 
 struct ViewServer {
@@ -39,7 +42,8 @@ struct ViewServer {
         char *address; /* with the path */
         pthread_mutex_t lock;
         Connection connections[VIEW_CONNECTIONS_MAX];
-        bool is_fetched; /* under the lock */
+        uint64_t n_connections; /* ever */
+        bool is_fetched;        /* under the lock */
 };
 
 /*
@@ -119,6 +123,8 @@ static const char *read_request(int fd, char text[static VIEW_REQUEST_BYTES + 1]
 
                 if (r <= 0)
                         return "408 Request Timeout";
+                if (memchr(text + n, '\0', (size_t)r))
+                        return "400 Bad Request";
                 n += (size_t)r;
                 text[n] = '\0';
                 if (strstr(text, "\r\n\r\n"))
@@ -160,13 +166,18 @@ static bool send_head(const ViewServer *server, int fd, const char *status, size
         return send_all(fd, head->str, head->len);
 }
 
-static void answer(ViewServer *server, int fd) {
+static void answer(Connection *connection) {
+        ViewServer *server = connection->server;
+        const int fd = connection->fd;
         char text[VIEW_REQUEST_BYTES + 1] = "";
         const char *status = read_request(fd, text);
         const ViewDocument *document = server->document;
         Request request;
         bool is_got;
 
+        pthread_mutex_lock(&server->lock);
+        connection->has_asked = true;
+        pthread_mutex_unlock(&server->lock);
         if (!status)
                 status =
                         parse_request(&request, text) ? judge(server, &request) : "400 Bad Request";
@@ -192,7 +203,7 @@ static void *run_connection(void *userdata) {
         Connection *connection = userdata;
         ViewServer *server = connection->server;
 
-        answer(server, connection->fd);
+        answer(connection);
         pthread_mutex_lock(&server->lock);
         connection->has_ended = true;
         pthread_mutex_unlock(&server->lock);
@@ -219,17 +230,41 @@ static void join_ended(ViewServer *server) {
         }
 }
 
+/* One that is free, or else that of the peer who has taken the longest to ask: a browser asks at once. NULL: all have
+ * asked, and are being answered. */
+static Connection *free_connection(ViewServer *server) {
+        Connection *slowest = NULL;
+
+        for (size_t i = 0; i < VIEW_CONNECTIONS_MAX; i++) {
+                Connection *connection = &server->connections[i];
+                bool has_asked;
+
+                if (!connection->is_used)
+                        return connection;
+                pthread_mutex_lock(&server->lock);
+                has_asked = connection->has_asked;
+                pthread_mutex_unlock(&server->lock);
+                if (!has_asked && (!slowest || connection->number < slowest->number))
+                        slowest = connection;
+        }
+        if (slowest) {
+                shutdown(slowest->fd, SHUT_RDWR);
+                join_connection(slowest);
+        }
+        return slowest;
+}
+
 static void start_connection(ViewServer *server, int fd) {
         const struct timeval patience = { .tv_sec = VIEW_PATIENCE_S };
-        Connection *connection = NULL;
+        Connection *connection = free_connection(server);
 
-        for (size_t i = 0; !connection && i < VIEW_CONNECTIONS_MAX; i++)
-                if (!server->connections[i].is_used)
-                        connection = &server->connections[i];
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
         if (connection) {
-                *connection = (Connection){ .server = server, .fd = fd, .is_used = true };
+                *connection = (Connection){ .server = server,
+                                            .fd = fd,
+                                            .number = server->n_connections++,
+                                            .is_used = true };
                 if (thread_start(&connection->thread, NULL, run_connection, connection) == 0)
                         return;
                 connection->is_used = false;
@@ -270,9 +305,12 @@ static int listen_on(ViewServer *server, uint16_t port) {
                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         };
         socklen_t n = sizeof(address);
+        const int yes = 1; /* Connections of the last one may still be ending. */
 
         server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, n) < 0 ||
+        if (server->fd < 0 ||
+            setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
+            bind(server->fd, (struct sockaddr *)&address, n) < 0 ||
             listen(server->fd, SOMAXCONN) < 0 ||
             getsockname(server->fd, (struct sockaddr *)&address, &n) < 0)
                 return -errno;

@@ -16,6 +16,7 @@ import time
 import urllib.parse
 
 UI = "https://ui.perfetto.dev"
+CONNECTIONS_MAX = 8  # VIEW_CONNECTIONS_MAX
 SECONDS = 30
 
 
@@ -81,9 +82,15 @@ def check_refusals(checks, desktrace, trace):
     checks.ok("and no HTTP", view.status("\x01\x02") == 400)
     checks.ok("and a head that does not end", view.status(Long="x" * 9000) in (431, None))
     checks.ok("a look at the head fetches nothing", view.status("HEAD") == 200 and view.process.poll() is None)
-    silent = [view.connect() for _ in range(3)]
-    status, head, body = view.ask()
-    checks.ok("while others say nothing, the page comes", status == 200 and body.endswith(b"</html>\n"), head)
+    checks.ok("and a head with a zero in it", view.status(Zero="\0") == 400)
+    checks.ok("and a path without end", view.status(path="/" + "x" * 4000) == 404)
+    slow = view.connect()
+    silent = [slow] + [view.connect() for _ in range(CONNECTIONS_MAX)]
+    for connection in silent[1:]:
+        connection.sendall(b"GET /")
+    checks.ok("who is slowest to ask makes room for others", slow.recv(100) in (b"", b"HTTP/1.1 408 Request Timeout"))
+    status, head, body = view.ask(Range="bytes=0-9")
+    checks.ok("while others do not ask, the page comes", status == 200 and body.endswith(b"</html>\n"), head)
     checks.ok("whole", f"Content-Length: {len(body)}" in head, head)
     checks.ok("and is not kept by the browser", "no-store" in head, head)
     checks.ok("no other site may read it", "Access-Control" not in head, head)
@@ -162,6 +169,39 @@ def check_ui(checks, desktrace, trace):
     is_told = second.returncode == 1 and "9001" in second.stderr
     checks.ok("a second one says that the port is in use", is_told, second.stderr)
     view.end()
+    with tempfile.TemporaryDirectory() as directory:
+        check_swaps(checks, desktrace, wanted, directory + "/trace")
+
+
+def place_link(path):
+    os.rename(path, path + "-moved")
+    os.symlink("/etc/passwd", path)
+
+
+def place_pipe(path):
+    os.unlink(path)
+    os.mkfifo(path)
+
+
+def check_swaps(checks, desktrace, content, path):
+    """What is served is the file that was opened, whatever its name becomes."""
+    swaps = (
+        (place_link, "a link that takes the file's place is not followed"),
+        (place_pipe, "nor is a pipe read"),
+        (lambda path: os.truncate(path, 10), "a file that becomes shorter ends nothing but the reply"),
+    )
+    for n, (swap, promise) in enumerate(swaps):
+        with open(f"{path}{n}", "wb") as file:
+            file.write(content)
+        view = View(desktrace, "view", "--perfetto", "--print", file.name)
+        if not view.address:
+            checks.ok(f"{promise} # SKIP somebody has taken the port", True)
+            continue
+        swap(file.name)
+        status, _, body = view.ask(Range="bytes=0-9")
+        is_whole = body == content or os.path.getsize(file.name) == 10
+        checks.ok(promise, status == 200 and is_whole and view.status(path="/") == 404)
+        view.end()
 
 
 def check_words(checks, desktrace, trace):
