@@ -121,4 +121,28 @@ gives "the snapshots wait in the next process" '^8$' n_waiting
 fails "where they still count" $refused waits_for_trigger
 ok "and take triggers of their user" triggers mail
 next_process TERM
+
+# An output whose file system never answers: the process dies, and cannot end. The one who made it waits for it alone.
+makes_files() { unshare -m true 2>/dev/null && [ -w /dev/fuse ] && head -c 0 /dev/fuse 2>/dev/null; }
+into_stuck_file() {
+        : >"$tmp/attacker"
+        ATTACKER_UID=$(id -u uucp) unshare -m --propagation private /usr/bin/python3 -B \
+                "$(dirname "$0")/stuck-file.py" output org.example.innocent 1 "$bus_daemon" >"$tmp/attacker" 2>>"$tmp/log" &
+        attackers+=("$!")
+        pids+=("$!")
+        eventually grep -q /session/ "$tmp/attacker"
+}
+# It is dead, but for a thread.
+still_hangs() { grep -q '^State:.Z' "/proc/$1/status" && [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" -gt 1 ]; }
+attackers=()
+for signal in $(makes_files && echo TERM KILL); do
+        ok "$signal: an output is a file that never answers" into_stuck_file
+        before=$(cat "$tmp/manager/pid")
+        ok "$signal: somebody waits for it" eventually grep -q 'asked in vain' "$tmp/attacker"
+        ok "$signal: the innocent is answered meanwhile" named_as $alice ListSources
+        next_process $signal
+        ok "$signal: while the old process still hangs" still_hangs "$before"
+done
+makes_files || skip_check 'an output that hangs while the service is restarted' "no file system of one's own here"
+[ ${#attackers[@]} = 0 ] || kill -KILL "${attackers[@]}"
 finish

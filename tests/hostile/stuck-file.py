@@ -41,13 +41,17 @@ def attributes(node):
 
 class FileSystem:
     def __init__(self, where, spared_pid):
-        self.spared_pid = spared_pid
+        self.spared_pids = {spared_pid}
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         self.is_stuck = False
         options = f"fd={self.fd},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()},allow_other"
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.mount(b"stuck", where.encode(), b"fuse", NOSUID_NODEV, options.encode()) < 0:
             raise OSError(ctypes.get_errno(), "mount")
+
+    def tell_question(self):
+        if len(self.spared_pids) > 1:
+            print("asked in vain", flush=True)
 
     def answer(self, unique, body=b"", error=0):
         os.write(self.fd, OUT_HEADER.pack(OUT_HEADER.size + len(body), -error, unique) + body)
@@ -61,10 +65,11 @@ class FileSystem:
             _, opcode, unique, node, _, _, pid, _ = IN_HEADER.unpack_from(request)
             if opcode == INIT:
                 self.answer(unique, struct.pack("<IIIIHHII", 7, 31, 0, 0, 0, 0, 4096, 1) + bytes(36))
-            elif opcode == FLUSH and pid == self.spared_pid:
+            elif opcode == FLUSH and pid in self.spared_pids:
                 self.answer(unique)
             elif self.is_stuck:
-                continue  # FLUSH of a close, GETATTR of a stat, STATFS …
+                # FLUSH of a close, GETATTR of a stat, STATFS …
+                self.tell_question()
             elif opcode == LOOKUP:
                 self.answer(unique, struct.pack("<QQQQII", FILE, 0, FOREVER_S, 0, 0, 0) + attributes(FILE))
             elif opcode == GETATTR:
@@ -94,6 +99,11 @@ def attack(where, transport, address, n, leaves):
     os.rmdir(where)
     os.setuid(int(os.environ.get("ATTACKER_UID", os.getuid())))
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # another user's was forgotten
+    if transport == "output":
+        os.dup2(fd, 3)
+        os.set_inheritable(3, True)  # also where it was 3
+        consumer = os.environ["TEST_CONSUMER"]
+        os.execv(consumer, [consumer, "system", "start", address, "output"])
     peers = []
     while len(peers) < n:
         try:
@@ -113,11 +123,14 @@ def main(transport, address, n, spared_pid=0, *options):
     where = tempfile.mkdtemp()
     file_system = FileSystem(where, int(spared_pid))
     # Two processes: one that had the file open and served it, too, could not even be killed.
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.close(file_system.fd)
         attack(where, transport, address, int(n), "leave" in options)
     else:
+        if transport == "output":
+            file_system.spared_pids.add(pid)  # it closes what it has sent
         file_system.serve()
 
 

@@ -8,7 +8,8 @@ The service finds what it had stored as one of a unit does (LISTEN_FDS, NOTIFY_S
   pid     of the service that runs now
   ready   how many were ready so far
   stored  the names of the descriptors that are kept, one a line
-The service is started again when it has ended, however that was. SIGTERM: ends both. --listen: a socket of its unit,
+The service is started again when it has ended, however that was, or has died and cannot end, as a thread of it hangs in
+the kernel. SIGTERM: ends both. --listen: a socket of its unit,
 which stays.
 """
 
@@ -23,6 +24,7 @@ import time
 FDS_START = 3
 FDS_MAX = 253  # of one message
 RESTART_SECONDS = 0.1  # as systemd does
+HANGING_SECONDS = 0.2  # systemd is more patient: TimeoutStopSec=
 
 
 class Manager:
@@ -30,6 +32,7 @@ class Manager:
         self.directory, self.command = directory, command
         self.listened = [(name, self.listen(path)) for name, path in listened]
         self.stored, self.pid, self.n_ready, self.is_ending = [], None, 0, False
+        self.died_at = None
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self.socket.bind(os.path.join(directory, "notify"))
 
@@ -47,6 +50,7 @@ class Manager:
         os.rename(path + ".new", path)
 
     def start(self):
+        self.died_at = None
         self.pid = os.fork()
         if self.pid == 0:
             self.become_service()
@@ -105,6 +109,17 @@ class Manager:
         except BlockingIOError:
             pass
 
+    def has_ended(self):
+        """Threads that hang keep a process that is dead from being waited for."""
+        if os.waitpid(self.pid, os.WNOHANG)[0]:
+            return True
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
+            is_dead = file.read().rpartition(")")[2].split()[0] == "Z"
+        if not is_dead:
+            return False
+        self.died_at = self.died_at or time.monotonic()
+        return time.monotonic() - self.died_at > HANGING_SECONDS
+
     def run(self):
         signals = {signal.SIGTERM, signal.SIGCHLD}
         signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -115,14 +130,13 @@ class Manager:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         self.start()
         while True:
-            select.select([self.socket, reader], [], [])
+            select.select([self.socket, reader], [], [], HANGING_SECONDS)
             try:
                 os.read(reader, 4096)
             except BlockingIOError:
                 pass
             self.hear_all()
-            ended, _ = os.waitpid(self.pid, os.WNOHANG)
-            if not ended:
+            if not self.has_ended():
                 continue
             self.hear_all()  # what it said last
             if self.is_ending:

@@ -232,7 +232,9 @@ static int on_pump(sd_event_source *source, int fd, uint32_t events, void *userd
 int output_pump_init(OutputPump *pump, sd_event *event, const OutputOps *ops, void *host) {
         int r;
 
-        *pump = (OutputPump){ .event = event, .fd = -1, .ops = ops, .host = host };
+        *pump = (OutputPump){
+                .event = event, .fd = -1, .stall_ns = OUTPUT_STALL_NS, .ops = ops, .host = host
+        };
         list_init(&pump->queue);
         pump->fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
         if (pump->fd < 0)
@@ -319,7 +321,7 @@ uint64_t session_stream_n_written(const SessionStream *output) {
 uint64_t session_stream_deadline(const SessionStream *output) {
         if (!output->output || !output->is_ending || session_stream_is_done(output))
                 return UINT64_MAX;
-        return output->moved_at + OUTPUT_STALL_NS;
+        return output->moved_at + output->pump->stall_ns;
 }
 
 void session_stream_tick(SessionStream *output, uint64_t now) {

@@ -23,6 +23,8 @@
 /* If a stopped session, or a ReadInto(), waits only for its output, the output fails after this time without
  * progress. */
 #define OUTPUT_STALL_NS (UINT64_C(60) * 1000000000)
+/* The same once the service is told to end: everybody waits for the next process then. */
+#define OUTPUT_STALL_AT_END_NS (UINT64_C(6) * 1000000000)
 
 #define OUTPUT_ERROR_MAX 128
 
@@ -31,7 +33,8 @@ typedef struct OutputPump {
         sd_event *event;
         sd_event_source *source;
         int fd;
-        List queue; /* SessionStream */
+        List queue;        /* SessionStream */
+        uint64_t stall_ns; /* OUTPUT_STALL_NS, or that at the end */
         const OutputOps *ops;
         void *host;
 } OutputPump;

@@ -201,6 +201,7 @@ static void owned_session_flush_to_leave(OwnedSession *session) {
 void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         OwnedSession *session;
 
+        sessions->pump.stall_ns = OUTPUT_STALL_AT_END_NS;
         list_for_each (session, &sessions->all, link) {
                 if (session->foreign)
                         continue; /* its own transport sees to it */

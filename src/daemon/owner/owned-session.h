@@ -89,7 +89,8 @@ bool owned_sessions_are_settled(const OwnedSessions *sessions);
 uint64_t owned_sessions_deadline(const OwnedSessions *sessions);
 void owned_sessions_tick(OwnedSessions *sessions, uint64_t now);
 
-/* Stops all in order; they have stopped when their outputs are written, too. */
+/* Stops all in order, as the service is to end; they have stopped when their outputs are written, too, or have taken
+ * nothing for OUTPUT_STALL_AT_END_NS. */
 void owned_sessions_stop(OwnedSessions *sessions, const char *reason);
 bool owned_sessions_are_stopped(const OwnedSessions *sessions);
 

@@ -429,6 +429,29 @@ START_TEST(test_output_that_takes_nothing_is_given_up_and_nothing_else_is) {
 }
 END_TEST
 
+START_TEST(test_output_that_takes_nothing_does_not_hold_up_the_end_of_the_service) {
+        uint64_t now;
+
+        world_init();
+        start_session("write_into_file: true");
+        w.output.is_slow = true;
+        bus_stop_sessions(w.bus, "service-stopped");
+        for (int i = 0; i < 100; i++)
+                step();
+        ck_assert(w.output.is_finished);
+        now = bus_now(w.bus);
+        bus_tick(w.bus, now + OUTPUT_STALL_AT_END_NS / 2);
+        ck_assert_int_eq(w.output.given_up, 0);
+        ck_assert(!bus_is_stopped(w.bus));
+        bus_tick(w.bus, now + OUTPUT_STALL_AT_END_NS);
+        ck_assert_int_eq(w.output.given_up, -ETIMEDOUT);
+        for (int i = 0; i < STEPS_MAX && !bus_is_stopped(w.bus); i++)
+                step();
+        ck_assert(bus_is_stopped(w.bus));
+        world_deinit();
+}
+END_TEST
+
 START_TEST(test_output_of_a_running_session_may_take_its_time) {
         world_init();
         start_session("write_into_file: true");
@@ -447,4 +470,5 @@ TEST_MAIN("bus-output",
           test_output_that_gets_full_with_the_last_batch_is_told_the_end_again,
           test_output_that_fails_stops_the_session_and_says_why,
           test_output_that_takes_nothing_is_given_up_and_nothing_else_is,
+          test_output_that_takes_nothing_does_not_hold_up_the_end_of_the_service,
           test_output_of_a_running_session_may_take_its_time)
