@@ -12,11 +12,15 @@
 
 #include "bridges/x/window-set.h"
 #include "bridges/x/x-listener.h"
+#include "bridges/x/x-replies.h"
 #include "shared/macro.h"
 #include "shared/thread.h"
 
 #define EVENT_GENERIC   35 /* of an extension */
 #define EVENT_TYPE_MASK 0x7f
+
+#define PRESENT_COMPLETE_BYTES \
+        40 /* on the wire: libxcb's structure has a number of its own in it */
 
 typedef struct XClient {
         uint32_t base; /* of the client's own ids; 0: the place is free */
@@ -72,7 +76,6 @@ static void unlock_or_free(XListener *listener) {
 static pid_t ask_pid(XListener *listener, uint32_t window) {
         const xcb_res_client_id_spec_t spec = { window, XCB_RES_CLIENT_ID_MASK_LOCAL_CLIENT_PID };
         _cleanup_(freep) xcb_res_query_client_ids_reply_t *reply = NULL;
-        xcb_res_client_id_value_iterator_t ids;
 
         if (!listener->has_res)
                 return 0;
@@ -80,14 +83,7 @@ static pid_t ask_pid(XListener *listener, uint32_t window) {
                 listener->connection,
                 xcb_res_query_client_ids(listener->connection, 1, &spec),
                 NULL);
-        if (!reply)
-                return 0;
-        ids = xcb_res_query_client_ids_ids_iterator(reply);
-        for (; ids.rem > 0; xcb_res_client_id_value_next(&ids))
-                if (ids.data->spec.mask & XCB_RES_CLIENT_ID_MASK_LOCAL_CLIENT_PID &&
-                    xcb_res_client_id_value_value_length(ids.data) > 0)
-                        return (pid_t)xcb_res_client_id_value_value(ids.data)[0];
-        return 0;
+        return reply ? x_client_pid(reply) : 0;
 }
 
 static XClient *client_of(XListener *listener, uint32_t window) {
@@ -138,7 +134,7 @@ static void listen_to_all(XListener *listener, uint32_t window, unsigned depth) 
                 return;
         reply = xcb_query_tree_reply(
                 listener->connection, xcb_query_tree(listener->connection, window), NULL);
-        for (int i = 0; reply && i < xcb_query_tree_children_length(reply); i++)
+        for (size_t i = 0; reply && i < x_n_children(reply); i++)
                 listen_to_all(listener, xcb_query_tree_children(reply)[i], depth + 1);
 }
 
@@ -166,7 +162,8 @@ static void add_frame(XListener *listener, const xcb_present_complete_notify_eve
 static void take_generic(XListener *listener, const xcb_generic_event_t *event) {
         const xcb_present_complete_notify_event_t *complete = (const void *)event;
 
-        if (complete->extension == listener->present &&
+        if (x_event_has(event, PRESENT_COMPLETE_BYTES) &&
+            complete->extension == listener->present &&
             complete->event_type == XCB_PRESENT_COMPLETE_NOTIFY &&
             complete->kind == XCB_PRESENT_COMPLETE_KIND_PIXMAP)
                 add_frame(listener, complete);
@@ -213,12 +210,13 @@ static XState look_at_extensions(XListener *listener) {
 
 static XState listen_to_screens(XListener *listener) {
         const xcb_setup_t *setup = xcb_get_setup(listener->connection);
-        xcb_screen_iterator_t screens = xcb_setup_roots_iterator(setup);
         const XState state = look_at_extensions(listener);
+        XScreens screens = {};
+        uint32_t root;
 
         listener->client_mask = ~setup->resource_id_mask;
-        for (; state == X_LISTENING && screens.rem > 0; xcb_screen_next(&screens))
-                listen_to_all(listener, screens.data->root, 0);
+        while (state == X_LISTENING && x_next_screen(&screens, setup, &root))
+                listen_to_all(listener, root, 0);
         return state;
 }
 
