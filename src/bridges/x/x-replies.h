@@ -16,7 +16,7 @@
 #include <xcb/res.h>
 #include <xcb/xcb.h>
 
-/* Whether an event of an extension has so many bytes. */
+/* Whether an event of an extension has at least n_bytes. */
 bool x_event_has(const xcb_generic_event_t *event, size_t n_bytes);
 /* How many of the children that it names it has. */
 size_t x_n_children(const xcb_query_tree_reply_t *reply);
