@@ -6,8 +6,8 @@
  *
  * On loopback only, at an address that cannot be guessed. Other users can see it in the arguments of the browser, so
  * the kernel is asked whose each connection is, and only our own user's are served. Requests that name another host, or
- * come from another site's page, are refused. Where all connections are taken, the one that is slowest to ask makes room.
- * It ends when the document has been fetched, or nobody came in time.
+ * come from another site's page, are refused. Where all connections are taken, the one that is slowest to ask makes
+ * room. It ends when the document has been fetched, or nobody came in time.
  */
 
 #include <stdbool.h>

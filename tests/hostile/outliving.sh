@@ -150,6 +150,7 @@ for signal in $(makes_files && echo TERM KILL); do
         next_process $signal
         ok "$signal: while the old process still hangs" still_hangs "$before"
 done
-makes_files || skip_check 'an output that hangs while the service is restarted' "no file system of one's own here, or a sanitizer"
+makes_files || skip_check 'an output that hangs while the service is restarted' \
+        "no file system of one's own here, or a sanitizer"
 [ ${#attackers[@]} = 0 ] || kill -KILL "${attackers[@]}"
 finish
