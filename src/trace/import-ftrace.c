@@ -3,9 +3,9 @@
 /*
  * Events of the kernel, in bundles of one CPU each
  *
- * In a bundle, the compact switches come first, then the compact wakings, then all other events; each of the three
- * parts is in order of time. The parts are merged on their way into the CPU's lane, so the lane seldom has to be
- * sorted.
+ * In a bundle, the compact switches come first, then the compact wakings (import-compact.c), then all other events.
+ * Each of the three parts is in order of time. The parts are merged on their way into the CPU's lane, so that lane
+ * seldom has to be sorted.
  */
 
 #include <sched.h>
@@ -23,130 +23,9 @@
  * First pass
  */
 
-typedef struct CompactSched {
-        TraceCompactSched columns;
-        uint32_t comms[TRACE_COMPACT_COMMS_MAX];
-} CompactSched;
-
 static void note_unwanted(TraceStore *store, int64_t at_ns) {
         store->kernel_start = store->kernel_end ? MIN(store->kernel_start, at_ns) : at_ns;
         store->kernel_end = MAX(store->kernel_end, at_ns);
-}
-
-static void compact_init(CompactSched *compact, TraceImport *import, const WireField *bytes) {
-        trace_compact_init(&compact->columns, bytes);
-        for (size_t i = 0; i < compact->columns.n_comms; i++)
-                compact->comms[i] = trace_pool_add(&import->store->pool,
-                                                   compact->columns.comms[i].data,
-                                                   compact->columns.comms[i].n);
-}
-
-static bool compact_switch(CompactSched *compact, TraceEntry *ret) {
-        TraceCompactSwitch event;
-
-        if (!trace_compact_switch(&compact->columns, &event))
-                return false;
-        *ret = (TraceEntry){
-                .at_ns = event.at_ns,
-                .kind = IMPORT_SWITCH,
-                .a = (uint32_t)event.next_tid,
-                .b = event.comm == UINT32_MAX ? 0 : compact->comms[event.comm],
-                .c = event.prev_state,
-                .small = event.next_prio,
-        };
-        return true;
-}
-
-static bool compact_waking(CompactSched *compact, TraceEntry *ret) {
-        TraceCompactWaking event;
-
-        if (!trace_compact_waking(&compact->columns, &event))
-                return false;
-        *ret = (TraceEntry){
-                .at_ns = event.at_ns,
-                .kind = IMPORT_WAKING,
-                .a = (uint32_t)event.tid,
-                .flags = event.flags,
-        };
-        return true;
-}
-
-void import_finish_woken(TraceImport *import) {
-        uint64_t tid, value;
-
-        for (size_t i = 0; trace_map_next(&import->woken, &i, &tid, &value);)
-                if (trace_map_find(&import->threads.tids, tid) == TRACE_MAP_NONE)
-                        trace_threads_get(&import->threads, (int32_t)tid);
-}
-
-static bool kernel_time(TraceImport *import, uint64_t *at_ns) {
-        return trace_clocks_trace_time(import->clocks) == TRACE_CLOCK_BOOTTIME ||
-               import_boottime(import, at_ns);
-}
-
-static void queue_compact(TraceImport *import, size_t lane, TraceEntry *entry) {
-        if (kernel_time(import, &entry->at_ns))
-                import_queue(import, lane, entry);
-}
-
-static void queue_switches_and_wakings(TraceImport *import, size_t lane, CompactSched *compact) {
-        TraceEntry next_switch, next_waking;
-        bool has_switch = compact_switch(compact, &next_switch);
-        bool has_waking = compact_waking(compact, &next_waking);
-
-        import->has_switches |= has_switch;
-        while (has_switch || has_waking) {
-                /* A conversion may change the entry's own time, but not the times that it is compared with. */
-                if (has_switch &&
-                    (!has_waking || compact->columns.switch_ns <= compact->columns.waking_ns)) {
-                        queue_compact(import, lane, &next_switch);
-                        has_switch = compact_switch(compact, &next_switch);
-                } else {
-                        queue_compact(import, lane, &next_waking);
-                        has_waking = compact_waking(compact, &next_waking);
-                }
-        }
-}
-
-/* Returns the time of the CPU's first switch, in this bundle or an earlier one. */
-static uint64_t
-queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compact) {
-        uint64_t first_ns = import->has_switch[cpu] ? 0 : UINT64_MAX;
-        TraceEntry event;
-
-        while (compact_switch(compact, &event)) {
-                first_ns = MIN(first_ns, event.at_ns);
-                import->has_switch[cpu] = true;
-                queue_compact(import, lane, &event);
-        }
-        import->has_switches |= import->has_switch[cpu];
-        return first_ns;
-}
-
-/* Used where wakings only have to make threads known. A waking before the first switch has no waker and is ignored. */
-static void note_woken(TraceImport *import, CompactSched *compact, uint64_t first_switch_ns) {
-        TraceCompactWaking event;
-
-        while (trace_compact_waking(&compact->columns, &event))
-                if (event.at_ns >= first_switch_ns &&
-                    trace_map_find(&import->woken, (uint32_t)event.tid) == TRACE_MAP_NONE &&
-                    trace_map_set(&import->woken, (uint32_t)event.tid, 0))
-                        import->ran_out = true;
-}
-
-static void
-bundle_compact_sched(TraceImport *import, size_t cpu, size_t lane, const WireField *bytes) {
-        CompactSched compact;
-        uint64_t first_ns;
-
-        compact_init(&compact, import, bytes);
-        if (import_wants(import, TRACE_PART_STATES | TRACE_PART_KERNEL)) {
-                queue_switches_and_wakings(import, lane, &compact);
-                return;
-        }
-        first_ns = queue_switches(import, cpu, lane, &compact);
-        if (import_wants(import, TRACE_PART_THREADS))
-                note_woken(import, &compact, first_ns);
 }
 
 /* The parts that need each event of the kernel. */
@@ -201,13 +80,22 @@ static uint32_t event_symbol(const TraceSequence *sequence, const WireField *bod
         return name;
 }
 
-static void
-bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const WireField *bytes) {
+static void bundle_add_other(TraceImport *import, const TraceEntry *entry) {
+        if (trace_reserve((void **)&import->others,
+                          &import->n_others_allocated,
+                          import->n_others + 1,
+                          sizeof(*entry)))
+                import->ran_out = true;
+        else
+                import->others[import->n_others++] = *entry;
+}
+
+static void bundle_event(TraceImport *import, const ImportPacket *packet, const WireField *bytes) {
         TraceEntry entry = { .kind = IMPORT_KERNEL };
         TraceKernelEvent event;
 
         trace_kernel_event_read(&event, bytes);
-        if (!event.body.number || !kernel_time(import, &event.at_ns))
+        if (!event.body.number || !import_kernel_time(import, &event.at_ns))
                 return;
         if (!import_wants(import, event_parts(event.body.number))) {
                 note_unwanted(import->store, (int64_t)event.at_ns);
@@ -217,7 +105,8 @@ bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const
         if (symbol_field(event.body.number))
                 entry.a = event_symbol(
                         packet->sequence, &event.body, symbol_field(event.body.number));
-        import_queue_bytes(import, lane, &entry, bytes);
+        import_keep_bytes(import, &entry, bytes);
+        bundle_add_other(import, &entry);
 }
 
 static void bundle_descriptor(TraceImport *import, const WireField *bytes) {
@@ -263,8 +152,8 @@ static size_t bundle_head(TraceImport *import, TraceBundle *bundle, const WireFi
 void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle) {
         TraceBundle head;
         size_t lane = bundle_head(import, &head, bundle);
+        WireField compact = { 0 }, field;
         WireReader reader;
-        WireField field;
 
         if (lane == TRACE_LANE_NONE)
                 return;
@@ -273,11 +162,12 @@ void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireFi
                 if (field.type != WIRE_BYTES)
                         continue;
                 if (field.number == TRACE_BUNDLE_EVENT)
-                        bundle_event(import, packet, lane, &field);
+                        bundle_event(import, packet, &field);
                 else if (field.number == TRACE_BUNDLE_COMPACT_SCHED &&
                          import_wants(import, PARTS_OF_THREADS))
-                        bundle_compact_sched(import, (size_t)head.cpu, lane, &field);
+                        compact = field;
         }
+        import_bundle_end(import, (size_t)head.cpu, lane, &compact);
 }
 
 /*

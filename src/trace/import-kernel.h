@@ -18,6 +18,12 @@ typedef struct KernelEvent {
         uint32_t texts[TRACE_KERNEL_FIELDS];
 } KernelEvent;
 
+/* Converts a time in a bundle, which is by the boot clock, to trace time. Returns false if that is unknown. */
+static inline bool import_kernel_time(TraceImport *import, uint64_t *at_ns) {
+        return trace_clocks_trace_time(import->clocks) == TRACE_CLOCK_BOOTTIME ||
+               import_boottime(import, at_ns);
+}
+
 /* Interrupts, timers and work items: turns their handlers into slices, and ignores all other events. */
 void apply_handler(TraceImport *import, const KernelEvent *event);
 

@@ -8,27 +8,44 @@
 
 #include "trace/import.h"
 
-void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry) {
-        uint64_t held = import->queue.n_bytes + import->arena.n_bytes;
+/* The rows that are made of it will take about as much memory again, but only as fast as the queue is released. */
+static inline bool import_is_full(const TraceImport *import) {
+        const uint64_t held = import->queue.n_bytes + import->arena.n_bytes;
 
-        /* The rows that are made of it will take about as much memory again, but only as fast as the queue is
-         * released. */
-        if (UNLIKELY(import->ran_out) || held > import->store->budget.n_bytes_max ||
-            trace_queue_add(&import->queue, lane, entry))
+        return import->ran_out || held > import->store->budget.n_bytes_max;
+}
+
+void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry) {
+        if (UNLIKELY(import_is_full(import)) || trace_queue_add(&import->queue, lane, entry))
                 import->ran_out = true;
+}
+
+void import_queue_packed(TraceImport *import,
+                         size_t lane,
+                         const WireField *bytes,
+                         uint64_t first_ns,
+                         uint64_t last_ns) {
+        if (import_is_full(import) ||
+            trace_queue_add_packed(
+                    &import->queue, lane, bytes->data, bytes->n_bytes, first_ns, last_ns))
+                import->ran_out = true;
+}
+
+void import_keep_bytes(TraceImport *import, TraceEntry *entry, const WireField *bytes) {
+        uint64_t place;
+
+        if (trace_arena_add(&import->arena, bytes->data, bytes->n_bytes, &place)) {
+                import->ran_out = true;
+                place = 0;
+        }
+        memcpy(&entry->b, &place, sizeof(place));
 }
 
 void import_queue_bytes(TraceImport *import,
                         size_t lane,
                         TraceEntry *entry,
                         const WireField *bytes) {
-        uint64_t place;
-
-        if (trace_arena_add(&import->arena, bytes->data, bytes->n_bytes, &place)) {
-                import->ran_out = true;
-                return;
-        }
-        memcpy(&entry->b, &place, sizeof(place));
+        import_keep_bytes(import, entry, bytes);
         import_queue(import, lane, entry);
 }
 

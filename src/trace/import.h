@@ -71,6 +71,10 @@ typedef struct TraceImport {
         TraceSequences sequences;
         size_t cpu_lanes[TRACE_CPUS_MAX];
         bool has_switch[TRACE_CPUS_MAX];
+        struct ImportCompact *compact[TRACE_CPUS_MAX]; /* being unpacked; or NULL */
+        TraceEntry *
+                others; /* of the bundle that is being read: all but switches and wakings in columns */
+        size_t n_others, n_others_allocated;
         TraceThreads threads;
         TraceTracks tracks;
         TraceSlices slices;
@@ -118,6 +122,13 @@ void import_queue_bytes(TraceImport *import,
                         size_t lane,
                         TraceEntry *entry,
                         const WireField *bytes);
+void import_queue_packed(TraceImport *import,
+                         size_t lane,
+                         const WireField *bytes,
+                         uint64_t first_ns,
+                         uint64_t last_ns);
+/* Keeps the bytes, and has the entry say where they are. */
+void import_keep_bytes(TraceImport *import, TraceEntry *entry, const WireField *bytes);
 /* What was kept. */
 WireField import_bytes(const TraceImport *import, const TraceEntry *entry);
 /* Converts a time of the boot clock to trace time. Returns false if that is unknown. */
@@ -160,6 +171,11 @@ void import_module_symbols(TraceImport *import,
                            const WireField *symbols);
 void import_profile(TraceImport *import, const ImportPacket *packet, const WireField *profile);
 void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
+
+/* Queues the switches and wakings of a bundle, if it has any, together with its other events. */
+void import_bundle_end(TraceImport *import, size_t cpu, size_t lane, const WireField *compact);
+TraceUnpack import_unpack;
+void import_compact_free(TraceImport *import);
 
 /* Second pass. */
 void import_finish_woken(TraceImport *import);

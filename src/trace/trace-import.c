@@ -350,6 +350,8 @@ static int import_init(TraceImport *import, TraceStore *store, const TraceImport
                 return -ENOMEM;
         for (size_t i = 0; i < TRACE_CPUS_MAX; i++)
                 import->cpu_lanes[i] = TRACE_LANE_NONE;
+        import->queue.unpack = import_unpack;
+        import->queue.user_data = import;
         import->sequences.kinds = interned_kinds(parts);
         import->sequences.add_text = pool_add_text;
         import->sequences.texts = &store->pool;
@@ -381,6 +383,8 @@ static void import_deinit(TraceImport *import) {
         free(import->memory_later);
         trace_map_deinit(&import->woken);
         trace_queue_deinit(&import->queue);
+        import_compact_free(import);
+        free(import->others);
         trace_arena_deinit(&import->arena);
         trace_args_deinit(&import->args);
         trace_slices_deinit(&import->slices);

@@ -7,12 +7,23 @@
 
 #define BLOCK_ENTRIES_MIN 32
 #define BLOCK_ENTRIES_MAX (32u << 10)
+#define CHUNK_BYTES       (1u << 20)
+#define UNPACK_ENTRIES    64 /* at a time, so that they stay in the processor's cache */
 
 _Static_assert(sizeof(TraceEntry) == 24, "there are many of them");
 
+/* Packed bytes of several blocks, and of several lanes. */
+typedef struct TraceChunk {
+        size_t n_users;
+        size_t n, n_allocated;
+        uint8_t bytes[];
+} TraceChunk;
+
 typedef struct Block {
         struct Block *next;
-        size_t n, n_allocated;
+        TraceChunk *chunk; /* that has its events, which are packed; NULL: they are here */
+        const uint8_t *bytes;
+        size_t n, n_allocated; /* events, or n bytes */
         TraceEntry entries[];
 } Block;
 
@@ -31,24 +42,44 @@ typedef struct TraceHead {
         const TraceEntry *next, *end;
         Block *block; /* the block of the events; NULL: no events are left */
         size_t lane;
+        uint64_t rank;
+        TraceEntry *unpacked; /* some events of a packed block */
 } TraceHead;
+
+/* The winner of a match, and the time of its next event: it is here as well, so that the way up needs only the tree. */
+typedef struct TraceMatch {
+        uint64_t at_ns;
+        uint32_t head;
+} TraceMatch;
+
+static void chunk_unref(TraceChunk *chunk) {
+        if (chunk && --chunk->n_users == 0)
+                free(chunk);
+}
+
+static void block_free(Block *block) {
+        chunk_unref(block->chunk);
+        free(block);
+}
 
 static void blocks_free(Block *block) {
         while (block) {
                 Block *next = block->next;
 
-                free(block);
+                block_free(block);
                 block = next;
         }
 }
 
 static void queue_free_heads(TraceQueue *queue) {
-        for (size_t i = 0; queue->heads && i < queue->n_heads; i++)
+        for (size_t i = 0; queue->heads && i < queue->n_heads; i++) {
                 blocks_free(queue->heads[i].block);
+                free(queue->heads[i].unpacked);
+        }
         free(queue->heads);
-        free(queue->winners);
+        free(queue->matches);
         queue->heads = NULL;
-        queue->winners = NULL;
+        queue->matches = NULL;
 }
 
 void trace_queue_deinit(TraceQueue *queue) {
@@ -58,6 +89,7 @@ void trace_queue_deinit(TraceQueue *queue) {
         }
         free(queue->lanes);
         queue_free_heads(queue);
+        chunk_unref(queue->chunk);
         *queue = (TraceQueue){ 0 };
 }
 
@@ -82,38 +114,140 @@ static Block *block_new(size_t n_allocated) {
 
         if (block) {
                 block->next = NULL;
+                block->chunk = NULL;
                 block->n = 0;
                 block->n_allocated = n_allocated;
         }
         return block;
 }
 
-static int lane_grow(TraceQueue *queue, TraceLane *lane) {
-        size_t n = lane->last ? lane->last->n_allocated * 2 : BLOCK_ENTRIES_MIN;
-        Block *block = block_new(MIN(n, (size_t)BLOCK_ENTRIES_MAX));
-
-        if (!block)
-                return -ENOMEM;
-        queue->n_bytes += block->n_allocated * sizeof(TraceEntry);
+static void lane_append(TraceLane *lane, Block *block) {
         if (lane->last)
                 lane->last->next = block;
         else
                 lane->first = block;
         lane->last = block;
+}
+
+static int lane_grow(TraceQueue *queue, TraceLane *lane) {
+        size_t n =
+                lane->last && !lane->last->chunk ? lane->last->n_allocated * 2 : BLOCK_ENTRIES_MIN;
+        Block *block = block_new(MIN(n, (size_t)BLOCK_ENTRIES_MAX));
+
+        if (!block)
+                return -ENOMEM;
+        queue->n_bytes += block->n_allocated * sizeof(TraceEntry);
+        lane_append(lane, block);
+        return 0;
+}
+
+static inline int lane_add(TraceQueue *queue, TraceLane *lane, const TraceEntry *entry) {
+        if (UNLIKELY(!lane->last || lane->last->chunk ||
+                     lane->last->n == lane->last->n_allocated) &&
+            lane_grow(queue, lane) < 0)
+                return -ENOMEM;
+        lane->last->entries[lane->last->n++] = *entry;
+        lane->n++;
         return 0;
 }
 
 int trace_queue_add(TraceQueue *queue, size_t number, const TraceEntry *entry) {
         TraceLane *lane = queue->lanes[number];
 
-        if (UNLIKELY(!lane->last || lane->last->n == lane->last->n_allocated) &&
-            lane_grow(queue, lane) < 0)
+        if (lane_add(queue, lane, entry) < 0)
                 return -ENOMEM;
-        lane->last->entries[lane->last->n++] = *entry;
         lane->is_out_of_order |= entry->at_ns < lane->last_ns;
         lane->last_ns = entry->at_ns;
-        lane->n++;
         return 0;
+}
+
+/*
+ * Packed events
+ */
+
+static int queue_make_room(TraceQueue *queue, size_t n_bytes) {
+        const size_t n_allocated = MAX(n_bytes, (size_t)CHUNK_BYTES);
+        TraceChunk *chunk = queue->chunk;
+
+        if (chunk && chunk->n_allocated - chunk->n >= n_bytes)
+                return 0;
+        chunk = malloc(sizeof(*chunk) + n_allocated);
+        if (!chunk)
+                return -ENOMEM;
+        *chunk = (TraceChunk){ .n_users = 1, .n_allocated = n_allocated };
+        chunk_unref(queue->chunk);
+        queue->chunk = chunk;
+        queue->n_bytes += n_allocated;
+        return 0;
+}
+
+int trace_queue_add_packed(TraceQueue *queue,
+                           size_t number,
+                           const void *bytes,
+                           size_t n_bytes,
+                           uint64_t first_ns,
+                           uint64_t last_ns) {
+        TraceLane *lane = queue->lanes[number];
+        TraceChunk *chunk;
+        Block *block;
+
+        block = queue_make_room(queue, n_bytes) < 0 ? NULL : block_new(0);
+        if (!block)
+                return -ENOMEM;
+        queue->n_bytes += sizeof(*block);
+        chunk = queue->chunk;
+        chunk->n_users++;
+        memcpy(chunk->bytes + chunk->n, bytes, n_bytes);
+        block->chunk = chunk;
+        block->bytes = chunk->bytes + chunk->n;
+        block->n = n_bytes;
+        chunk->n += n_bytes;
+        lane_append(lane, block);
+        lane->is_out_of_order |= first_ns < lane->last_ns;
+        lane->last_ns = last_ns;
+        return 0;
+}
+
+static size_t block_unpack(const TraceQueue *queue,
+                           const Block *block,
+                           uint64_t rank,
+                           bool is_first,
+                           TraceEntry *ret) {
+        return queue->unpack(
+                queue->user_data, rank, block->bytes, block->n, is_first, ret, UNPACK_ENTRIES);
+}
+
+static int lane_add_unpacked(TraceQueue *queue, TraceLane *lane, const Block *packed) {
+        TraceEntry entries[UNPACK_ENTRIES];
+        bool is_first = true;
+        size_t n;
+
+        for (; (n = block_unpack(queue, packed, lane->rank, is_first, entries)); is_first = false)
+                for (size_t i = 0; i < n; i++)
+                        if (lane_add(queue, lane, &entries[i]) < 0)
+                                return -ENOMEM;
+        return 0;
+}
+
+/* Replaces packed blocks by their events, in the same order. */
+static int lane_unpack(TraceQueue *queue, TraceLane *lane) {
+        Block *block = TAKE(lane->first), *next;
+        int r = 0;
+
+        lane->last = NULL;
+        lane->n = 0;
+        for (; block && r == 0; block = next) {
+                next = TAKE(block->next);
+                if (block->chunk) {
+                        r = lane_add_unpacked(queue, lane, block);
+                        block_free(block);
+                } else {
+                        lane->n += block->n;
+                        lane_append(lane, block);
+                }
+        }
+        blocks_free(block);
+        return r;
 }
 
 /*
@@ -211,11 +345,14 @@ static int lane_flatten(TraceLane *lane) {
         return 0;
 }
 
-static int lane_sort(TraceLane *lane) {
+static int lane_sort(TraceQueue *queue, TraceLane *lane) {
         int r;
 
         if (!lane->is_out_of_order)
                 return 0;
+        r = lane_unpack(queue, lane);
+        if (r || lane->n == 0)
+                return r;
         r = lane_flatten(lane);
         return r ? r : entries_sort(lane->first->entries, lane->first->n);
 }
@@ -225,8 +362,23 @@ static int lane_sort(TraceLane *lane) {
  * wins, because a processor could not predict it.
  */
 
-static void head_take_block(TraceHead *head, Block *block) {
-        head->block = block;
+static bool head_unpack(const TraceQueue *queue, TraceHead *head, bool is_first) {
+        size_t n = block_unpack(queue, head->block, head->rank, is_first, head->unpacked);
+
+        head->next = head->unpacked;
+        head->end = head->unpacked + n;
+        head->at_ns = n ? head->next->at_ns : UINT64_MAX;
+        return n > 0;
+}
+
+/* Frees packed blocks without an event. */
+static void head_take_block(const TraceQueue *queue, TraceHead *head, Block *block) {
+        while ((head->block = block) && block->chunk) {
+                if (head_unpack(queue, head, true))
+                        return;
+                block = block->next;
+                block_free(head->block);
+        }
         head->next = block ? block->entries : NULL;
         head->end = block ? block->entries + block->n : NULL;
         head->at_ns = block ? head->next->at_ns : UINT64_MAX;
@@ -235,18 +387,17 @@ static void head_take_block(TraceHead *head, Block *block) {
 /* Replays the matches from a head up to the root. Events with the same time go by rank: the heads are in order of
  * rank, so the left of two neighbours wins. */
 static inline void replay(TraceQueue *queue, uint32_t head) {
-        const TraceHead *heads = queue->heads;
-        uint32_t *winners = queue->winners, winner = head;
-        uint64_t at_ns = heads[head].at_ns;
+        TraceMatch *matches = queue->matches, winner = { queue->heads[head].at_ns, head };
+        size_t i = queue->n_heads + head;
 
-        for (size_t i = queue->n_heads + head; i > 1; i /= 2) {
-                uint32_t other = winners[i ^ 1];
-                uint64_t other_ns = heads[other].at_ns;
-                uint64_t mask = -(uint64_t)((other_ns < at_ns) | ((other_ns == at_ns) & (i & 1)));
+        for (matches[i] = winner; i > 1; i /= 2) {
+                TraceMatch other = matches[i ^ 1];
+                uint64_t mask = -(uint64_t)((other.at_ns < winner.at_ns) |
+                                            ((other.at_ns == winner.at_ns) & (i & 1)));
 
-                winner ^= (winner ^ other) & (uint32_t)mask;
-                at_ns ^= (at_ns ^ other_ns) & mask;
-                winners[i / 2] = winner;
+                winner.head ^= (winner.head ^ other.head) & (uint32_t)mask;
+                winner.at_ns ^= (winner.at_ns ^ other.at_ns) & mask;
+                matches[i / 2] = winner;
         }
 }
 
@@ -276,8 +427,20 @@ static int heads_make(TraceQueue *queue, size_t n) {
         while (queue->n_heads < n)
                 queue->n_heads *= 2;
         queue->heads = calloc(queue->n_heads, sizeof(*queue->heads));
-        queue->winners = calloc(2 * queue->n_heads, sizeof(*queue->winners));
-        return queue->heads && queue->winners ? 0 : -ENOMEM;
+        queue->matches = calloc(2 * queue->n_heads, sizeof(*queue->matches));
+        return queue->heads && queue->matches ? 0 : -ENOMEM;
+}
+
+static int head_init(TraceQueue *queue, TraceHead *head, TraceLane *lane) {
+        if (queue->unpack) {
+                head->unpacked = reallocarray(NULL, UNPACK_ENTRIES, sizeof(*head->unpacked));
+                if (!head->unpacked)
+                        return -ENOMEM;
+        }
+        head->lane = lane->number;
+        head->rank = lane->rank;
+        head_take_block(queue, head, TAKE(lane->first));
+        return 0;
 }
 
 static int heads_fill(TraceQueue *queue, TraceLane **lanes) {
@@ -286,9 +449,11 @@ static int heads_fill(TraceQueue *queue, TraceLane **lanes) {
         if (heads_make(queue, n))
                 return -ENOMEM;
         for (size_t i = 0; i < queue->n_heads; i++) {
-                head_take_block(&queue->heads[i], i < n ? TAKE(lanes[i]->first) : NULL);
-                queue->heads[i].lane = i < n ? lanes[i]->number : 0;
-                queue->winners[queue->n_heads + i] = (uint32_t)i;
+                queue->heads[i].at_ns = UINT64_MAX;
+                if (i < n && head_init(queue, &queue->heads[i], lanes[i]) < 0)
+                        return -ENOMEM;
+                queue->matches[queue->n_heads + i] =
+                        (TraceMatch){ queue->heads[i].at_ns, (uint32_t)i };
         }
         for (uint32_t i = 0; i < queue->n_heads; i++)
                 replay(queue, i);
@@ -300,7 +465,7 @@ int trace_queue_sort(TraceQueue *queue) {
         _cleanup_(freep) TraceLane **lanes = NULL;
 
         for (size_t i = 0; i < queue->n_lanes; i++) {
-                int r = lane_sort(queue->lanes[i]);
+                int r = lane_sort(queue, queue->lanes[i]);
 
                 if (r)
                         return r;
@@ -310,15 +475,17 @@ int trace_queue_sort(TraceQueue *queue) {
 }
 
 /* Moves on to the event after the one that was given. A block is freed after its last event. */
-static inline void head_advance(TraceHead *head) {
+static inline void head_advance(const TraceQueue *queue, TraceHead *head) {
         Block *block = head->block;
 
         if (LIKELY(++head->next < head->end)) {
                 head->at_ns = head->next->at_ns;
                 return;
         }
-        head_take_block(head, block->next);
-        free(block);
+        if (block->chunk && head_unpack(queue, head, false))
+                return;
+        head_take_block(queue, head, block->next);
+        block_free(block);
 }
 
 /* Even the largest time may be the time of an event. */
@@ -334,10 +501,10 @@ const TraceEntry *trace_queue_next(TraceQueue *queue, size_t *ret_lane) {
         uint32_t last = queue->last, winner;
 
         if (LIKELY(last != NO_HEAD)) {
-                head_advance(&heads[last]);
+                head_advance(queue, &heads[last]);
                 replay(queue, last);
         }
-        winner = queue->winners[1];
+        winner = queue->matches[1].head;
         if (last != NO_HEAD && heads[last].block && heads[last].at_ns == heads[winner].at_ns)
                 winner = last;
         else if (UNLIKELY(!heads[winner].block))

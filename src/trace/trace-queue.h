@@ -8,6 +8,9 @@
  * event is taken. In a lane, events with the same time stay in the order in which they were added. Between lanes, the
  * lane that gave the last event goes on. The memory of a lane is released as its events are taken, because what is made
  * of them needs room as well.
+ *
+ * Events that are many in few bytes can stay packed until it is their turn: the queue keeps the bytes, and their owner
+ * takes them apart.
  */
 
 #include <stdbool.h>
@@ -24,13 +27,26 @@ typedef struct TraceEntry {
         uint32_t a, b, c;
 } TraceEntry;
 
+/* Makes the next events of packed bytes, which a lane of this rank has, up to n_max of them. Returns how many there
+ * are, or 0 after the last one. Those of one lane are taken in turn: a call with is_first begins with other bytes. */
+typedef size_t TraceUnpack(void *user_data,
+                           uint64_t rank,
+                           const void *bytes,
+                           size_t n_bytes,
+                           bool is_first,
+                           TraceEntry *ret,
+                           size_t n_max);
+
 typedef struct TraceQueue {
+        TraceUnpack *unpack; /* the owner of the queue sets both */
+        void *user_data;
+        struct TraceChunk *chunk; /* for packed bytes that come next */
         struct TraceLane **lanes; /* by number */
         size_t n_lanes, n_allocated;
-        struct TraceHead *heads; /* the next event of each lane that has any, by rank */
-        uint32_t *winners;       /* a tree over them: the earlier one of each two */
-        size_t n_heads;          /* a power of two */
-        uint32_t last;           /* the head that gave the last event */
+        struct TraceHead *heads;    /* the next event of each lane that has any, by rank */
+        struct TraceMatch *matches; /* a tree over them: the earlier one of each two */
+        size_t n_heads;             /* a power of two */
+        uint32_t last;              /* the head that gave the last event */
         uint64_t n_bytes;
 } TraceQueue;
 
@@ -43,6 +59,14 @@ size_t trace_queue_add_lane(TraceQueue *queue, uint64_t rank);
 
 /* Returns 0, or -ENOMEM. */
 int trace_queue_add(TraceQueue *queue, size_t lane, const TraceEntry *entry);
+
+/* Adds a copy of packed bytes, whose events are in order and not outside of these times. Returns 0, or -ENOMEM. */
+int trace_queue_add_packed(TraceQueue *queue,
+                           size_t lane,
+                           const void *bytes,
+                           size_t n_bytes,
+                           uint64_t first_ns,
+                           uint64_t last_ns);
 
 /* Call it when all events have been added. Returns 0 or -ENOMEM. */
 int trace_queue_sort(TraceQueue *queue);

@@ -162,6 +162,94 @@ START_TEST(test_an_empty_queue_ends_at_once) {
 }
 END_TEST
 
+/* Packed here: a byte for each event, which is its time. */
+static size_t unpack(void *user_data,
+                     uint64_t rank,
+                     const void *bytes,
+                     size_t n_bytes,
+                     bool is_first,
+                     TraceEntry *ret,
+                     size_t n_max) {
+        size_t *at = user_data, n = 0;
+
+        if (is_first)
+                at[rank] = 0;
+        for (; n < n_max && at[rank] < n_bytes; n++)
+                ret[n] = (TraceEntry){ .at_ns = ((const uint8_t *)bytes)[at[rank]++],
+                                       .a = (uint32_t)rank };
+        return n;
+}
+
+static void put_packed(TraceQueue *queue, size_t lane, uint8_t from, uint8_t to) {
+        uint8_t bytes[UINT8_MAX];
+        size_t n = 0;
+
+        for (unsigned at_ns = from; at_ns <= to; at_ns += 2)
+                bytes[n++] = (uint8_t)at_ns;
+        ck_assert_int_eq(trace_queue_add_packed(queue, lane, bytes, n, from, to), 0);
+}
+
+/* More than are unpacked at a time, in two lanes that take turns; one has events of the other kind as well. */
+START_TEST(test_packed_events_are_merged_like_others) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { .unpack = unpack };
+        size_t x, y, n, at[2];
+        uint32_t numbers[300];
+        uint64_t times[300];
+
+        queue.user_data = at;
+        x = trace_queue_add_lane(&queue, 0);
+        y = trace_queue_add_lane(&queue, 1);
+        ck_assert_int_eq(trace_queue_add_packed(&queue, x, "", 0, 0, 0), 0);
+        put_packed(&queue, x, 2, 200);
+        put(&queue, x, 201, 0);
+        put_packed(&queue, x, 202, 220);
+        put_packed(&queue, y, 1, 221);
+        n = take_all(&queue, numbers, times, 300);
+        ck_assert_uint_eq(n, 222);
+        for (size_t i = 1; i < n; i++)
+                ck_assert_uint_ge(times[i], times[i - 1]);
+        ck_assert_uint_eq(numbers[0], 1);
+        ck_assert_uint_eq(numbers[1], 0);
+}
+END_TEST
+
+START_TEST(test_a_lane_with_packed_events_is_sorted_if_it_has_to_be) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { .unpack = unpack };
+        uint32_t numbers[300];
+        uint64_t times[300];
+        size_t lane, n, at[2];
+
+        queue.user_data = at;
+        lane = trace_queue_add_lane(&queue, 0);
+        put(&queue, lane, 150, 7);
+        put_packed(&queue, lane, 2, 200);
+        put(&queue, lane, 99, 8);
+        n = take_all(&queue, numbers, times, 300);
+        ck_assert_uint_eq(n, 102);
+        for (size_t i = 1; i < n; i++)
+                ck_assert_uint_ge(times[i], times[i - 1]);
+        ck_assert_uint_eq(times[49], 99);
+        ck_assert_uint_eq(numbers[49], 8);
+        ck_assert_uint_eq(numbers[75], 7);
+}
+END_TEST
+
+START_TEST(test_packed_lanes_without_an_event_give_nothing) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { .unpack = unpack };
+        uint32_t numbers[4];
+        uint64_t times[4];
+        size_t x, y, at[2];
+
+        queue.user_data = at;
+        x = trace_queue_add_lane(&queue, 0);
+        y = trace_queue_add_lane(&queue, 1);
+        ck_assert_int_eq(trace_queue_add_packed(&queue, x, "", 0, 5, 9), 0);
+        ck_assert_int_eq(trace_queue_add_packed(&queue, x, "", 0, 5, 9), 0);
+        ck_assert_int_eq(trace_queue_add_packed(&queue, y, "", 0, 0, 0), 0);
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 4), 0);
+}
+END_TEST
+
 TEST_MAIN("trace-queue",
           test_lanes_are_merged_by_time,
           test_a_lane_goes_on_where_times_are_equal,
@@ -169,4 +257,7 @@ TEST_MAIN("trace-queue",
           test_any_order_is_put_right_and_nothing_is_lost,
           test_the_end_of_time_is_a_time,
           test_ties_between_many_lanes_are_decided_by_rank,
-          test_an_empty_queue_ends_at_once)
+          test_an_empty_queue_ends_at_once,
+          test_packed_events_are_merged_like_others,
+          test_a_lane_with_packed_events_is_sorted_if_it_has_to_be,
+          test_packed_lanes_without_an_event_give_nothing)
