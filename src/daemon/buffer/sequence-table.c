@@ -281,6 +281,23 @@ static void sequence_retire(Sequence *sequence, uint64_t generation, bool stays)
                 sequence->origin.producer_id += (generation + 1) * GENERATION;
 }
 
+/* What is known of a writer who comes back tells its chunks from new ones. */
+static void sequence_table_forget_gone_first(SequenceTable *table) {
+        Sequence *sequence;
+        List staying;
+
+        list_init(&staying);
+        list_for_each (sequence, &table->idle, idle_link)
+                if (!sequence->is_gone) {
+                        list_unlink(&sequence->idle_link);
+                        list_append(&staying, &sequence->idle_link);
+                }
+        list_for_each (sequence, &staying, idle_link) {
+                list_unlink(&sequence->idle_link);
+                list_append(&table->idle, &sequence->idle_link);
+        }
+}
+
 int sequence_table_retire(SequenceTable *table, const uint64_t *staying, size_t n_staying) {
         uint64_t generation = 0;
 
@@ -293,6 +310,7 @@ int sequence_table_retire(SequenceTable *table, const uint64_t *staying, size_t 
                         sequence_retire(table->sequences[i],
                                         generation,
                                         sequence_stays(table->sequences[i], staying, n_staying));
+        sequence_table_forget_gone_first(table);
         return table->n_allocated == 0 ? 0 : sequence_table_resize(table, table->n_allocated);
 }
 

@@ -149,10 +149,48 @@ START_TEST(test_chunk_that_is_half_the_ids_ahead_of_what_was_read_is_no_violatio
 }
 END_TEST
 
+static void read_all(TraceBuffer *buffer) {
+        TracePacket packet;
+
+        trace_buffer_begin_read(buffer);
+        while (trace_buffer_read(buffer, &packet) == 0)
+                ;
+}
+
+/* Its rest is told from a new chunk by what is known of its writer. Strangers are forgotten before that, though the writer
+ * has been silent for longer than all of them. */
+START_TEST(test_writer_who_comes_back_is_known_beside_many_who_do_not) {
+        static const uint8_t payload[] = { 3, 'a', 'b', 'c' };
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        const uint64_t staying[] = { SCRIPT_PRODUCER };
+        const Step part = PART(1, 5, 0, "a100", 0), whole = PUT(1, 5, 0, "a100");
+
+        ck_assert_int_eq(trace_buffer_new_kept(&buffer, 16u << 20, 0, TRACE_BUFFER_RING), 0);
+        ck_assert_int_eq(script_put(buffer, &part), 0);
+        for (uint16_t i = 0; i <= TRACE_BUFFER_IDLE_SEQUENCES_MAX; i++) {
+                const ChunkOrigin origin = { .producer_id = SCRIPT_PRODUCER + 1, .writer_id = i };
+                const ChunkData chunk = { .n_fragments = 1,
+                                          .complete = true,
+                                          .payload = payload,
+                                          .n_payload = sizeof(payload) };
+
+                ck_assert_int_eq(trace_buffer_put(buffer, &origin, &chunk), 0);
+                if (i == 0)
+                        read_all(buffer);
+        }
+        read_all(buffer);
+        script_adopt(&buffer);
+        ck_assert_int_eq(trace_buffer_retire_producers(buffer, staying, ARRAY_SIZE(staying)), 0);
+        ck_assert_int_eq(script_put(buffer, &whole), 0);
+        ck_assert_str_eq(script_read(buffer), "");
+}
+END_TEST
+
 TEST_MAIN("buffer-edges",
           test_segments_are_neither_too_large_nor_too_small,
           test_retired_writers_are_strangers_to_those_who_come_back,
           test_nobody_waits_for_what_retired_writers_owe,
+          test_writer_who_comes_back_is_known_beside_many_who_do_not,
           test_chunk_of_four_bytes_can_be_patched,
           test_size_may_take_more_bytes_than_it_needs,
           test_packet_waits_for_the_patch_of_a_piece_in_its_middle,
