@@ -57,8 +57,8 @@ void sequence_table_collect(SequenceTable *table);
 /* Marks all as gone; nothing is forgotten. */
 void sequence_table_all_gone(SequenceTable *table);
 
-/* Marks those of all other producers as gone, and as the first to be forgotten, and gives these numbers that no producer
- * has. */
+/* Marks those of all other producers as gone, and as the first to be forgotten, and gives these numbers that no
+ * producer has. */
 int sequence_table_retire(SequenceTable *table, const uint64_t *staying, size_t n_staying);
 uint64_t sequence_table_number_before(uint64_t producer_id);
 

@@ -157,7 +157,7 @@ static void read_all(TraceBuffer *buffer) {
                 ;
 }
 
-/* Its rest is told from a new chunk by what is known of its writer. Strangers are forgotten before that, though the writer
+/* What is known of a writer tells the rest of its chunk from a new one. Strangers are forgotten before it, though it
  * has been silent for longer than all of them. */
 START_TEST(test_writer_who_comes_back_is_known_beside_many_who_do_not) {
         static const uint8_t payload[] = { 3, 'a', 'b', 'c' };
