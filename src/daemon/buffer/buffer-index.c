@@ -79,9 +79,10 @@ static void copy_records(Record *to, const BufferIndexFile *file) {
         for (uint32_t i = 0; i < file->head->shape.n_slots; i++) {
                 const Slot *slot = &file->slots[i];
 
-                memcpy(to + (slot->records - file->records),
-                       slot->records,
-                       slot->n_records * sizeof(*to));
+                if (slot->n_records > 0)
+                        memcpy(to + (slot->records - file->records),
+                               slot->records,
+                               slot->n_records * sizeof(*to));
         }
 }
 
