@@ -61,7 +61,7 @@ static const char *const views[] = {
         "AND before_state IN ('R', 'R+') AND before_ts + before_dur = ts",
         /* The idle state that the kernel calls -1 comes as 32 bits without a sign. */
         "cpu_idle_counters AS SELECT c.id, c.track_id, c.ts, lead(c.ts, 1, trace_end()) OVER own - c.ts AS dur, "
-        "iif(c.value = 4294967295, -1, CAST(c.value AS INTEGER)) AS idle, k.cpu FROM counter c "
+        "CASE c.value WHEN 4294967295 THEN -1 ELSE CAST(c.value AS INTEGER) END AS idle, k.cpu FROM counter c "
         "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpuidle' "
         "WINDOW own AS (PARTITION BY c.track_id ORDER BY c.ts, c.id)",
         "cpu_frequency_counters AS SELECT c.id, c.track_id, c.ts, lead(c.ts, 1, trace_end()) OVER own - c.ts AS dur, "
