@@ -233,20 +233,21 @@ static void join_ended(ViewServer *server) {
 /* One that is free, or else that of the peer who has taken the longest to ask: a browser asks at once. NULL: all have
  * asked, and are being answered. */
 static Connection *free_connection(ViewServer *server) {
-        Connection *slowest = NULL;
+        Connection *slowest = NULL, *unused = NULL;
 
-        for (size_t i = 0; i < VIEW_CONNECTIONS_MAX; i++) {
+        pthread_mutex_lock(&server->lock);
+        for (size_t i = 0; !unused && i < VIEW_CONNECTIONS_MAX; i++) {
                 Connection *connection = &server->connections[i];
-                bool has_asked;
 
                 if (!connection->is_used)
-                        return connection;
-                pthread_mutex_lock(&server->lock);
-                has_asked = connection->has_asked;
-                pthread_mutex_unlock(&server->lock);
-                if (!has_asked && (!slowest || connection->number < slowest->number))
+                        unused = connection;
+                else if (!connection->has_asked &&
+                         (!slowest || connection->number < slowest->number))
                         slowest = connection;
         }
+        pthread_mutex_unlock(&server->lock);
+        if (unused)
+                return unused;
         if (slowest) {
                 shutdown(slowest->fd, SHUT_RDWR);
                 join_connection(slowest);

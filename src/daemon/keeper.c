@@ -162,11 +162,12 @@ static uint64_t keeper_see(Keeper *keeper, const Leaving *leaving, uint64_t now)
 /* One session in a turn: others have theirs in between. */
 static void keeper_move(Keeper *keeper, const OwnedSession *owned, uint64_t now) {
         Session *session = owned->session;
+        const uint64_t from = session_keep_from(session);
 
         if (keeper->deadline == 0 || owned->is_leaving || !session_awaits_keeping(session))
                 return;
-        if (now < session_keep_from(session)) {
-                keeper->deadline = MIN(keeper->deadline, session_keep_from(session));
+        if (now < from) {
+                keeper->deadline = MIN(keeper->deadline, from);
                 return;
         }
         session_keep(session, KEEPER_STEP_BYTES);

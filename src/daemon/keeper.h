@@ -21,9 +21,8 @@ typedef struct Keeper {
         List kept;
         KeptProducers producers;
         uint64_t began_at;
-        uint64_t
-                deadline; /* of the next thing to be moved; 0: there is more to do in the next turn */
-        bool is_sound;    /* this process has lived for a while */
+        uint64_t deadline; /* when to move the next session; 0: in the next turn */
+        bool is_sound;     /* this process has lived for a while */
 } Keeper;
 
 /* Takes what the process before has left, before anybody is answered. */

@@ -15,18 +15,7 @@
 static int64_t n_open;
 
 static int check_packet(PacketSink *sink, const void *packet, size_t n_bytes) {
-        WireReader reader, event;
-        WireField field;
-        int r;
-
-        wire_reader_init(&reader, packet, n_bytes);
-        while ((r = wire_read(&reader, &field)) > 0)
-                if (field.number == PACKET_TRACK_EVENT) {
-                        wire_reader_init_field(&event, &field);
-                        n_open += fuzz_opened_slices(event);
-                }
-        FUZZ_CHECK(r == 0);
-        FUZZ_CHECK(n_bytes < 4096);
+        fuzz_check_packet(packet, n_bytes, &n_open);
         return 0;
 }
 

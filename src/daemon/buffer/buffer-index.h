@@ -55,8 +55,7 @@ typedef struct Slot {
         uint32_t n_cloned;     /* of those, what clones know of, if the segment is shared */
         uint64_t filled_until; /* stats.bytes_written when it was last added to */
         uint64_t ends_at;      /* likewise, when its last record was */
-        uint64_t
-                records_at; /* of a packed buffer in a file: how many records of others are before its own */
+        uint64_t records_at;   /* of a packed buffer in a file: where its records begin */
 } Slot;
 
 /* What a buffer was made with; never changes. */
@@ -65,8 +64,7 @@ typedef struct BufferShape {
         uint32_t policy; /* TraceBufferPolicy */
         uint32_t n_slots;
         uint64_t n_records; /* of all slots */
-        uint64_t
-                is_packed; /* a clone: slots have room for the records that they have, in any order */
+        uint64_t is_packed; /* a clone: slots have room for no more records than they have */
         uint64_t n_sequences_max;
 } BufferShape;
 

@@ -20,15 +20,11 @@ static int slot_keep(TraceBuffer *buffer, Slot *slot, size_t *n_bytes) {
         const size_t n_used = slot->n_records > 0 ? slot->n_used : 0;
         int r;
 
-        if (buffer->index->shape.is_packed) {
-                r = slot_unshare(buffer, slot);
-        } else {
-                r = segment_keep(slot->segment, buffer->segments, n_used);
-                if (r == 0)
-                        slot_set_segment(slot, slot->segment);
-        }
+        r = buffer->index->shape.is_packed ? slot_unshare(buffer, slot)
+                                           : segment_keep(slot->segment, buffer->segments, n_used);
         if (r < 0)
                 return r;
+        slot_set_segment(slot, slot->segment);
         *n_bytes += n_used;
         return 0;
 }
