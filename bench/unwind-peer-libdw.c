@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The peer of bench-unwind: libdw walks the same stacks */
+
 #include <elfutils/libdwfl.h>
 #include <string.h>
 #include <unistd.h>

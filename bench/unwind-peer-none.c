@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stands in for the peer of bench-unwind where libdw is missing */
+
 #include "unwind-peer.h"
 
 bool unwind_peer_open(const UnwindRegisters *registers, const UnwindStack *stack) {

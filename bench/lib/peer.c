@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Peers: other tracers, each in a module of its own, and what a peer has left running is ended at the end */
+
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Threads: two threads emit at once, compared with one */
+
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* World: libdesktrace in this program, with the service's end here as well, so that no other thread disturbs */
+
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Die: the end of a program that cannot measure */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Fleet: many producers, each a process that does as it is told */
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

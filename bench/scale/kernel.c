@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kernel: context switches as a load, what the load costs alone, and how many switches are in a trace */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

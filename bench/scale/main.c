@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* bench-scale: its options, and the table of subjects */
+
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>

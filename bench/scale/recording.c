@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Recording: a session of the service, as a client has it */
+
 #include <errno.h>
 #include <stdio.h>
 

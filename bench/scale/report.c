@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Report: samples of a figure, and the table of figures beside their goals */
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/utsname.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace count: which events are in a trace, by the index that each event carries */
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <zstd.h>

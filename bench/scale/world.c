@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* World: a private service, started as `desktrace record --standalone` or the session bus would start it */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

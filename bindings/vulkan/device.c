@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Devices: what the layer knows of each of the program's instances and devices, and the functions below the layer */
+
 #include <pthread.h>
 #include <stdlib.h>
 

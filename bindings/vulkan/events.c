@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Events: what the layer writes */
+
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>

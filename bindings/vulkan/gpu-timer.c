@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* GPU timer: how long a queue works on what is submitted to it */
+
 #include <desktrace/track-event.h>
 #include <stddef.h>
 #include <time.h>

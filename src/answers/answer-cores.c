@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer cores: who ran on each CPU, one after the other */
+
 #include "answers/answer-cores.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer groups: the rows of a table, grouped by the value of one column */
+
 #include "answers/answer-groups.h"
 
 #include <errno.h>

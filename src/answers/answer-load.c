@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer load: for each interval in turn, who used the CPUs and which slices ended */
+
 #include "answers/answer-load.h"
 
 #include <errno.h>

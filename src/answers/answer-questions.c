@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer questions: one row each, and the order of its facts and columns */
+
 #include "answers/answer-questions.h"
 
 static const AnswerDef *const defs[] = {

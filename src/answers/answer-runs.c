@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer runs: who ran on each CPU, close together in memory */
+
 #include "answers/answer-runs.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer slices: which slice a question is about */
+
 #include "answers/answer-slices.h"
 
 #include <stdio.h>

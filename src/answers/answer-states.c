@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer states: what one thread did, one state after the other */
+
 #include "answers/answer-states.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer tally: how often and how long, for each key */
+
 #include "answers/answer-tally.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer time: sums and ranges of times that a file chose */
+
 #include "answers/answer-time.h"
 
 static void table_bounds(const TraceTable *table, bool lasts, int64_t *start, int64_t *end) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer who: threads, in the terms that people use */
+
 #include "answers/answer-who.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer: what a trace says about one question */
+
 #include "answers/answer.h"
 
 #include <errno.h>

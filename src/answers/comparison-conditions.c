@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Conditions of a comparison: under which the recordings of each side were made */
+
 #include "answers/comparison-conditions.h"
 
 #include <errno.h>

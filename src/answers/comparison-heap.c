@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Comparison of heaps: what a recording has in use at a time, by call stack */
+
 #include "answers/comparison-heap.h"
 
 #include <errno.h>

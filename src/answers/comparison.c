@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Comparison: recordings of two sides, by name */
+
 #include "answers/comparison.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Statistics: tests, medians and intervals for two small samples */
+
 #include "answers/statistics.h"
 
 #include <math.h>

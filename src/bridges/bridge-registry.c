@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bridge registry: the data sources of desktrace-bridges */
+
 #include "bridges/bridge-registry.h"
 #include "bridges/dbus/dbus-probe.h"
 #include "bridges/firefox/firefox-probe.h"

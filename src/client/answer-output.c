@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer output: an answer for people, as sentences and a table, or for programs */
+
 #include "client/answer-output.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer range: which time of a trace somebody asks about */
+
 #include "client/answer-range.h"
 
 #include <glib/gi18n.h>

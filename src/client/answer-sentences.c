@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer sentences: what an answer says in words */
+
 #include "client/answer-sentences.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Answer text: one value of an answer for people */
+
 #include "client/answer-text.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus client: the connection to the service */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus properties: a{sv} into the members of a struct, by a table */
+
 #include <glib.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus watch: notices when the service disappears, and when it is back */
+
 #include "client/bus-watch.h"
 #include "shared/names.h"
 

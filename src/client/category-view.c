@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Category view: the categories of the programs that run */
+
 #include <stddef.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Charset: text for terminals and pipes that do not read UTF-8 */
+
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fopencookie() */
 #endif

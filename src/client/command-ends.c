@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Command ends: what a command inherits so that bridges can record it */
+
 #include "client/command-ends.h"
 
 #include <errno.h>

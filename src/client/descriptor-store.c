@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Descriptor store: what a service leaves to the process that comes after it */
+
 #include <errno.h>
 #include <glib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, bus programs: which programs are on the session bus */
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, heap: whether a program's heap can be recorded, and what shows its growth if not */
+
 #include "client/doctor-heap.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, machine: what the kernel, the installation and our environment allow */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, names: whether an event, data source or category exists */
+
 #include <glib/gi18n.h>
 #include <string.h>
 

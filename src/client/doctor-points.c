@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, points: which programs that run would be shown without being changed, and by what */
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, process: the checks of a program that should be among the producers, from the facts of doctor-process.c */
+
 #include <glib/gi18n.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, process: why a program is not among the producers */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

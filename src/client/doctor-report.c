@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor report: findings as text or JSON, and checks that end in time whatever hangs */
+
 #include <glib/gi18n.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Doctor, service: whether the service, its socket, the probes and polkit are installed and answer */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <linux/capability.h>

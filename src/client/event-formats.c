@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event formats: what the kernel's events are made of, as text of tracefs */
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event view: the kernel's events that the service knows */
+
 #include <string.h>
 
 #include "client/bus-properties.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Exit status: the exit codes, and how D-Bus errors map to them */
+
 #include <glib/gi18n.h>
 #include <string.h>
 

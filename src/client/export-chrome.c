@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export chrome: the JSON that chrome://tracing, Perfetto and Spall read */
+
 #include "client/export-chrome.h"
 
 #include "client/export-rows.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export Firefox: samples and slices as Firefox's profiler shows them */
+
 #include "client/export-firefox.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export fleet: a recording as files in a tree that the recordings of all machines share (docs/FLEET.md) */
+
 #include "client/export-fleet.h"
 
 #include <errno.h>

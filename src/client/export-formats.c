@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export formats: the table of formats, with the function that writes each */
+
 #include <glib/gi18n.h>
 
 #include "client/export-chrome.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export frames: the call stacks of a trace, as formats of samples have them */
+
 #include "client/export-frames.h"
 
 #include "client/export-rows.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export OTLP: slices as spans of OpenTelemetry, in the JSON or in the protobuf that its protocol defines */
+
 #include "client/export-otlp.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export Parquet: rows as a file of columns, for engines that read many of them */
+
 #include "client/export-parquet.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export rows: the exports' own statements, over a part of the trace */
+
 #include "client/export-rows.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export samples: which samples of call stacks a format gets */
+
 #include "client/export-samples.h"
 
 #include <errno.h>

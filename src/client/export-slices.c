@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export slices: the slices of the range in groups, and their arguments */
+
 #include "client/export-slices.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export stacks: samples of call stacks, as flame graphs and their viewers want them */
+
 #include "client/export-stacks.h"
 
 #include <errno.h>

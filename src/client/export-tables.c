@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Export tables: rows of the trace's tables, as text or as a database */
+
 #include "client/export-tables.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Fleet tally: what states of threads add up to, so that many recordings can be added up further */
+
 #include "client/fleet-tally.h"
 
 #include "answers/answer-states.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Flight recorder: a ring buffer that keeps recording, for snapshots of the last seconds */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

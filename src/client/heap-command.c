@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Heap command: what a program is started with so that its heap can be recorded */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

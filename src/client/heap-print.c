@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Heap print: a heap report, for people and for programs */
+
 #include "client/heap-print.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Heap program: whether the library that counts allocations can be loaded into a program */
+
 #include "client/heap-program.h"
 
 #include <elf.h>

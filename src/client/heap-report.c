@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Heap report: what programs have allocated, at the end of a trace */
+
 #include "client/heap-report.h"
 
 #include <errno.h>

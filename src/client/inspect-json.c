@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Inspect, for programs: the summary of a trace as one JSON object */
+
 #include <string.h>
 
 #include "client/inspect.h"

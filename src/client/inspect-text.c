@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Inspect, for people: the summary of a trace as tables on stdout */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>

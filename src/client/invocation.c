@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Invocation: one parsed command line */
+
 #include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* JSON writer: data for programs */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

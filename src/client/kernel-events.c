@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kernel events: the names of this machine's kernel events, as far as we can find out */
+
 #include <fcntl.h>
 #include <glib/gi18n.h>
 #include <string.h>

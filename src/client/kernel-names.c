@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kernel names: what the running kernel's symbols, which everybody may read, tell of its events */
+
 #include <stdlib.h>
 #include <string.h>
 

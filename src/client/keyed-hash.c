@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Keyed hash: hashes of untrusted keys, for GHashTable */
+
 #include <string.h>
 
 #include "client/keyed-hash.h"

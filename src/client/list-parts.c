@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Parts of lists: what "desktrace list" is made of, the options that all lists share, and cells of several words */
+
 #include <glib/gi18n.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Name check: whether the names on the command line are offered by any producer */
+
 #include <glib/gi18n.h>
 #include <string.h>
 #include <unistd.h>

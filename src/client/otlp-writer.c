@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* OTLP writer: messages of OpenTelemetry's protocol, as JSON or in protobuf's form */
+
 #include "client/otlp-writer.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Outage: the service has gone, and may come back */
+
 #include "client/outage.h"
 
 static int on_too_long(sd_event_source *source, uint64_t usec, void *userdata) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Output file: the file that a recording is written to */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Parquet column: the values of one column in one group of rows, and the pages that they become */
+
 #include "client/parquet-column.h"
 
 #include <errno.h>

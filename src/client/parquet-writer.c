@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Parquet writer: a table in Apache Parquet's format, compressed with zstd */
+
 #include "client/parquet-writer.h"
 
 #include <string.h>

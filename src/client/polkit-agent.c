@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Polkit agent: asks for a password on a terminal */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

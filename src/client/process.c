@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Process: a child that we start and wait for */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>

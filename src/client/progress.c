@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Progress: one line on stderr that is redrawn; nothing if stderr is not a terminal */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>

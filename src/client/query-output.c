@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Query output: the rows of a statement */
+
 #include "client/query-output.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reasons: translates texts of the service and its probes */
+
 #include "client/reason.h"
 
 #include <glib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Record own: what a preset records for users who may not record the system */
+
 #include <glib/gi18n.h>
 
 #include "client/record-own.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Record request: what the user wants to record */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
@@ -19,11 +21,9 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
-#define CATEGORY_PREFIX    "cat:"
 #define TRACK_EVENT_SOURCE TRACING_TRACK_EVENT_SOURCE
 #define FTRACE_SOURCE      "linux.ftrace"
 #define PERF_SOURCE        "linux.perf"
-#define STARTUP_ALL        "*,#*" /* with all tags */
 
 void record_request_init(RecordRequest *request) {
         *request = (RecordRequest){
@@ -282,8 +282,8 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
                 say_error(_("an event name must be non-empty UTF-8 text"));
                 return STATUS_USAGE;
         }
-        if (g_str_has_prefix(event, CATEGORY_PREFIX))
-                return add_category(request, event + strlen(CATEGORY_PREFIX));
+        if (g_str_has_prefix(event, "cat:"))
+                return add_category(request, event + strlen("cat:"));
         if (strchr(event, '/'))
                 return add_kernel_event(request->events, event);
         if (strchr(event, ':')) { /* as perf and tracefs write kernel events */
@@ -651,7 +651,7 @@ char *record_request_startup_categories(const RecordRequest *request) {
         if (!record_request_wants_track_events(request))
                 return NULL;
         if (!add_startup_categories(text, request))
-                g_string_assign(text, STARTUP_ALL);
+                g_string_assign(text, "*,#*"); /* with all tags */
         return g_strdup(text->str);
 }
 

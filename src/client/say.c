@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Say: lines for people, on stderr, and styles on a terminal */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <poll.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Service view: the service's objects, as lists */
+
 #include <pwd.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Session calls: calls to a session that several verbs need */
+
 #include "client/session-calls.h"
 #include "client/silent-sources.h"
 #include "shared/names.h"

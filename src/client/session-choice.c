@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Session choice: the session that a verb is about */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Session info: the properties of a session object, read at once */
+
 #include <glib/gi18n.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Silent sources: data sources that did not answer a flush or a stop in time */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Snapshot writer: a file for each trigger that hits */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stack print: a stack report, for people and for programs */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>

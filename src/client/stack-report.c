@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stack report: where the samples of a trace are */
+
 #include "client/stack-report.h"
 
 #include <errno.h>

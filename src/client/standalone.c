@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Standalone: a service of our own, for one recording */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>

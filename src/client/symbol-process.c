@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Symbol process: finds names for the functions in a trace file */
+
 #include "client/symbol-process.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Table: rows of text in columns, on stdout */
+
 #include <glib/gi18n.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Thrift writer: structures in Thrift's compact protocol, the encoding of metadata in Parquet files */
+
 #include "client/thrift-writer.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Time options: "10s", "500ms", "1h30m", as text_parse_duration() takes them */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>

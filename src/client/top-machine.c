@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Top machine: who uses the CPUs now, as /proc tells it to anybody */
+
 #include "client/top-machine.h"
 
 #include <ctype.h>

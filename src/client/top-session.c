@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Top session: the slices that programs report now */
+
 #include "client/top-session.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Top terminal: keys as they are pressed, and no cursor */
+
 #include "client/top-terminal.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Top view: one screen of `desktrace top`, or one object of its JSON */
+
 #include "client/top-view.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace files: the files of a command line, opened so that they can be read again */
+
 #include "client/trace-files.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace page: the page of the files of a command line, in the user's language */
+
 #include "client/trace-page.h"
 
 #include <errno.h>

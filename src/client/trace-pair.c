@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace pair: the page of two sides of a command line, A… and B… */
+
 #include "client/trace-pair.h"
 
 #include <glib/gi18n.h>

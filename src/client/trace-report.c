@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace report: the result of a recording */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>

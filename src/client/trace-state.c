@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace state: what has to be remembered while a trace file is read */
+
 #include <string.h>
 
 #include "client/say.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Triggers: names of events that sessions listen for */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace attach: takes over a detached session, and follows it to its end */
+
 #include <glib/gi18n.h>
 
 #include "client/output-file.h"

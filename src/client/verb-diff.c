@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace diff: compares the recordings of two sides, and judges changes by limits that scripts set */
+
 #include <glib/gi18n.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace export: a recording in other formats */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <stdio.h>

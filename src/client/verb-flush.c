@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace flush: has programs hand over what they still hold */
+
 #include <glib/gi18n.h>
 
 #include "client/bus-client.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace inspect: what is in a trace file, and what is missing */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>

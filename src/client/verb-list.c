@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace list: programs, data sources, categories, kernel events and sessions */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

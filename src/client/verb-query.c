@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace query: SQL over trace files, from the command line, a file or a prompt */
+
 #include <glib/gi18n.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace read: moves what a session has recorded so far into a file */
+
 #include <glib/gi18n.h>
 
 #include "client/output-file.h"

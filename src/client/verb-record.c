@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <errno.h>
-#include <fcntl.h>
+/* desktrace record: starts a session, follows it to its end, and reports what was recorded */
+
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace report: a recording, or two sides to compare, as one HTML page */
+
 #include <glib/gi18n.h>
 
 #include "client/answer-range.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace snapshot: saves what a session holds in memory, while it goes on recording */
+
 #include <glib/gi18n.h>
 #include <time.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace stop: stops a session, and saves its data if a file is given */
+
 #include <glib/gi18n.h>
 
 #include "client/output-file.h"

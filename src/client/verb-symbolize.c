@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace symbolize: adds the names of functions to a trace file */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>

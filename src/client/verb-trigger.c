@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace trigger: fires triggers */
+
 #include "client/trigger.h"
 #include "client/verbs.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace view: serves a trace, or its page, to a browser of the same user */
+
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* desktrace why: answers a question about a recording */
+
 #include <glib/gi18n.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Verbs: the table of subcommands, and the help that is made from it */
+
 #include <glib/gi18n.h>
 #include <stdio.h>
 

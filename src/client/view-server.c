@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* View server: one document, for a browser of the same user on this machine */
+
 #include "client/view-server.h"
 
 #include <arpa/inet.h>

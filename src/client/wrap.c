@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Wrap: text on lines of a given width */
+
 #include "client/wrap.h"
 
 #include <stdbool.h>

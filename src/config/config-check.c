@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Config check: looks through serialized messages before protobuf-c may unpack them */
+
 #include <errno.h>
 #include <stdbool.h>
 

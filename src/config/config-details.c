@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Config details: what polkit's rules and prompts are told of a config */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

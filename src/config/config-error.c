@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Config error: what is wrong, and where, for people */
+
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Config: a decoded trace config that keeps the user's bytes */
+
 #include <errno.h>
 
 #include "config/config-check.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Presets: predefined configs, found by name */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Probe definitions: what of a config makes the kernel stop at a place, or read memory, that the caller has chosen */
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Text lexer: the words of protobuf text format */
+
 #include <errno.h>
 
 #include "config/text-lexer.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Text printer: any message in protobuf text format */
+
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>

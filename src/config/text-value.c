@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Text value: one scalar of protobuf text format, read and serialized */
+
 #include <endian.h>
 #include <errno.h>
 #include <math.h>

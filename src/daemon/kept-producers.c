@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kept producers: the shared memory of programs that write for sessions which are left to the next process */
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kept store: descriptors that systemd holds for the next process */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <systemd/sd-daemon.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Addresses: the samples that have not been freed yet */
+
 #include <errno.h>
 
 #include "heap/addresses.h"

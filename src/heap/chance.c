@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Chance: which allocations are sampled, and how many each sample stands for */
+
 #include <string.h>
 
 #include "heap/chance.h"

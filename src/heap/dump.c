@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Dump: what a session has counted, as packets */
+
 #include <errno.h>
 
 #include "heap/dump.h"

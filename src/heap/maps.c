@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Maps: the memory that the program has mapped for itself and has not given back */
+
 #include <errno.h>
 
 #include "heap/maps.h"

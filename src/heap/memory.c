@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Memory of our own, apart from the program's heap */
+
 #include <sys/mman.h>
 
 #include "heap/memory.h"

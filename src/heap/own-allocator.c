@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Own allocator: whether the program is linked with one whose work we cannot see, because it calls no malloc() */
+
 #include <link.h>
 #include <stdint.h>
 #include <string.h>

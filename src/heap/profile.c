@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Profile: the counts of the program's heap, for up to eight recordings at a time */
+
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Real: the allocator that the program would have without us */
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

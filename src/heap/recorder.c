@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Recorder: the sessions that record this program's heap, and the thread that writes their dumps */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Settings: what a recording wants to know about a program's heap */
+
 #include <string.h>
 
 #include "heap/profile.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Sites: the call stacks that have allocated, each once, and what is counted for each */
+
 #include <errno.h>
 
 #include "heap/memory.h"

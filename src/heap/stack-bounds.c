@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stack bounds: how far a stack can be read */
+
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Thread names: which thread a call stack belongs to, as its outermost frame */
+
 #include <string.h>
 #include <sys/prctl.h>
 

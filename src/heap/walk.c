@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Walk: the call stack of the thread that asks */
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Denial: why the kernel refused to open a file, and what the user can do */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Frame tracks: frames as track events, in one shape for all sources */
+
 #include <stdio.h>
 
 #include "host/frame-tracks.h"

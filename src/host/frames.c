@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Frames: from the moments at which a surface's frames were finished or shown to intervals, and which were late */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Lifetime: when a program with data sources ends */
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Packet writer: encodes packets and hands them on */
+
 #include <errno.h>
 
 #include "host/packet-writer.h"

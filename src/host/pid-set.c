@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Pid set: the threads that were seen, and which of them are new */
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Probe: one data source, as a table of the steps in the life of its instances */
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

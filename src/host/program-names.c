@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Program names: to which process a thread belongs, whose that is, and what both are called */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Program: what the main() of every program with data sources does */
+
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>

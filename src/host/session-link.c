@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Session link: what the probes of one recording share */
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Source list: the data sources of this program, for people and for scripts */
+
 #include <stdio.h>
 
 #include "host/source-list.h"

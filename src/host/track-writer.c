@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track writer: counters and events as tracks that every viewer draws, for data that has no packet type of its own */
+
 #include <errno.h>
 #include <stdlib.h>
 

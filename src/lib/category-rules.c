@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Category rules: which categories a session wants, by TrackEventConfig */
+
 #include "lib/category-rules.h"
 #include "shared/macro.h"
 #include "wire/wire-reader.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Connection calls: whether a connection can be used now, and calls to the service on it */
+
 #include <errno.h>
 
 #include "lib/connection.h"

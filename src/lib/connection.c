@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Connection: one place where the service may be found */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>

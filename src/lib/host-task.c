@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Host task: the calling thread's pid and tid as the service knows them */
+
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Instances: one session's use of a data source, and the service's requests, each answered once */
+
 #include <errno.h>
 
 #include "lib/source-private.h"

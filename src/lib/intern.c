@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Intern table: numbers byte strings, from 1 on */
+
 #include <errno.h>
 
 #include "lib/intern.h"

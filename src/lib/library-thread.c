@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The library's private thread: how it starts, sleeps, and is woken */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Library: its global state, and what happens to it in a forked child */
+
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Memory: the shared memory of one connection, mapped */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Observers: callbacks of the program for starts and ends of recordings */
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

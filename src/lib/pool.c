@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Pool: memory for the threads' own data, apart from the program's heap */
+
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Process names: public functions that set what the program is called in traces */
+
 #include "lib/library.h"
 #include "lib/source-private.h"
 #include "lib/track-names.h"

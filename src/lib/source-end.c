@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The end of data sources that the program has unregistered */
+
 #include "lib/source-private.h"
 
 static dt_source *take_doomed(void) {

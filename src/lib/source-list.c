@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Source list: the program's data sources, their options, and how they are described to the service */
+
 #include <errno.h>
 
 #include "lib/source-private.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Data sources: the public functions that register, change and end one */
+
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Startup: how keeping ends, and when events that nobody took are dropped */
+
 #include <sys/mman.h>
 
 #include "lib/startup.h"

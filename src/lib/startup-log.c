@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Startup log: how a thread keeps an event until a session exists */
+
 #include <errno.h>
 #include <sys/prctl.h>
 

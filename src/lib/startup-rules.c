@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Startup rules: which categories are kept before a session exists */
+
 #include "lib/category-rules.h"
 #include "lib/startup.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Startup: events from before a session is there */
+
 #include <errno.h>
 #include <sched.h>
 #include <sys/mman.h>

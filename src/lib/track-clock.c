@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A thread's clock: CLOCK_BOOTTIME, most of the time computed from the CPU's counter, which costs half as much */
+
 #include <time.h>
 
 #include "lib/track-clock.h"

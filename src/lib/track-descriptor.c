@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track descriptors: packets that introduce the program, its threads and its tracks */
+
 #include <sys/prctl.h>
 
 #include "lib/host-task.h"

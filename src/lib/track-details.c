@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track details: descriptions from dt_track_describe() */
+
 #include <errno.h>
 #include <pthread.h>
 

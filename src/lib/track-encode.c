@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track encode: events into bytes */
+
 #include <assert.h>
 
 #include "lib/track-args.h"

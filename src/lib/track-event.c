@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track events: dt_init(), categories, and the data source's callbacks */
+
 #include <errno.h>
 
 #include "lib/library.h"

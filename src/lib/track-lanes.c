@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Lanes: tracks for things that overlap, of which each use takes the lowest free one */
+
 #include "lib/source-private.h"
 
 #include "desktrace/track-event.h"

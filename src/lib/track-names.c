@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track names: the names and ranks that the program has set for itself and its threads */
+
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What identifies the program in a trace: its uuid, its command line, its name */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/random.h>

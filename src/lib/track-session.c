@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track sessions: which categories each session records */
+
 #include <errno.h>
 
 #include "lib/category-rules.h"

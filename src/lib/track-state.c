@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track state: the tables of sessions and categories, and their lock */
+
 #include "lib/library.h"
 #include "lib/track.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track threads: each thread's streams into its sessions, and the public functions that emit events */
+
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track uuids: the number of a track, which follows from its name, its unit, its id and its parents */
+
 #include "lib/source-private.h"
 #include "lib/track-text.h"
 #include "lib/track.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Track wait: dt_init() waits for the session of the recorder that started the program */
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Triggers: any thread queues them, and the private thread sends them */
+
 #include <errno.h>
 
 #include "desktrace/trigger.h"

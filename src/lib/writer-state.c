@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Writer state: what a writer of packets has interned, and when it has to start over */
+
 #include <errno.h>
 
 #include "lib/pool.h"

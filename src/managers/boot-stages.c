@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Boot stages: firmware, loader, kernel, initrd and userspace, by the times that a manager keeps */
+
 #include "managers/boot-stages.h"
 #include "shared/macro.h"
 

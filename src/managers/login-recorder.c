@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Login recorder: what logind says about sessions, seats and sleep, as tracks */
+
 #include <stdio.h>
 #include <string.h>
 

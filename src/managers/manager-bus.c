@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Manager bus: a data source's own connection to a message bus */
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

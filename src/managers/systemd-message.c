@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* systemd messages: what a manager says, taken out of D-Bus messages */
+
 #include <errno.h>
 
 #include "managers/systemd-message.h"

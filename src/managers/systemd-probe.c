@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* org.freedesktop.systemd: what a manager starts and stops, what waits for what, and how the boot went */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

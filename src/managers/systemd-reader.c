@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* systemd reader: follows a manager's signals */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* systemd snapshot: what a manager remembers of the time before */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

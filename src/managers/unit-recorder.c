@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Unit recorder: what a manager says about units and jobs, as tracks */
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

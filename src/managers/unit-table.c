@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Unit table: what is known of the units of one manager */
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

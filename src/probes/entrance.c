@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Entrance: the socket that starts the probes, and on which they learn for whom to record */
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

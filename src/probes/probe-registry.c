@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Probe registry: the data sources of desktrace-probes */
+
 #include "probes/probe-registry.h"
 #include "managers/login-probe.h"
 #include "managers/systemd-probe.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Query index: the rows of each value of a column */
+
 #include "query/query-index.h"
 
 #include <errno.h>

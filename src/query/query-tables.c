@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Query tables: the columns that SQL sees, and where they come from */
+
 #include "query/query-tables.h"
 
 #define STORED(name, column) \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Query: SQL over a trace */
+
 #include "query/query.h"
 
 #include <ctype.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Content: what a page shows of a recording */
+
 #include "report/report-content.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Differences: tables of how the two recordings of a page differ */
+
 #include "report/report-differences.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Lanes of a drawing: what a key of each kind did in that time */
+
 #include "report/report-drawing-lanes.h"
 
 #include <inttypes.h>

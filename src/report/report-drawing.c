@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Drawing: a period of time as SVG elements */
+
 #include "report/report-drawing.h"
 
 #include <errno.h>

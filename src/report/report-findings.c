@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Findings: sentences about what stands out in a recording */
+
 #include "report/report-findings.h"
 
 #include <errno.h>

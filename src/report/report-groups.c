@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Groups: what belongs together on a page, in the order in which people look */
+
 #include "report/report-groups.h"
 
 #include <errno.h>

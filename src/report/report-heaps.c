@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Heaps: what a page shows of programs' heaps, for flame graphs of memory */
+
 #include "report/report-heaps.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* HTML: text that stays text in a page */
+
 #include "report/report-html.h"
 
 static const char *escape_of(char c) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* JSON: written into bytes */
+
 #include "report/report-json.h"
 
 #include <inttypes.h>

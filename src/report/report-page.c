@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Page: a recording as one HTML file that needs nothing else */
+
 #include "report/report-page.h"
 
 #include <errno.h>

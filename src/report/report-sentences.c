@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Sentences: text of a page with links into its picture */
+
 #include "report/report-sentences.h"
 
 #include <inttypes.h>

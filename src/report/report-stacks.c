@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stacks: the call stacks of a page's samples, each path to a function once */
+
 #include "report/report-stacks.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* SVG: a period of a recording as one picture, for mails, bug reports and pages */
+
 #include "report/report-svg.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Thinning: rows too small to be seen are merged into one */
+
 #include "report/report-thin.h"
 
 /* The row that others may still be merged into. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Words: texts that are the same on every page, by the keys of its template and its scripts */
+
 #include "report/report-words.h"
 
 #include "shared/macro.h"

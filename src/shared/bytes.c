@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bytes: a growable byte array */
+
 #include <errno.h>
 #include <stdbool.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* ELF parts: what to check in a program's file before libelf may read it, and the build id that Go writes */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Descriptors: made CLOEXEC, sealed, read, written, marked and closed */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

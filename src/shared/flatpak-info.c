@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Flatpak info: the app that a sandboxed process belongs to, from the file /.flatpak-info in its root */
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

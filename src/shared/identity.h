@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* Identity: who a peer is */
+
 #include <sys/types.h>
 
 /* The identity of a peer, as the kernel or the bus attests. */

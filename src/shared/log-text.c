@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Log text: makes foreign text safe to log as one line */
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Log user: bounds how many lines the programs of one user can cause */
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

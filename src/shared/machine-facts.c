@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Machine facts: what tells machines apart that are asked about together, as files say it */
+
 #include "shared/machine-facts.h"
 
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Pid namespace: how a program in a sandbox and a service outside of it agree on who is who */
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

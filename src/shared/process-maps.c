@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Process maps: a line of /proc/PID/maps */
+
 #include <string.h>
 
 #include "shared/process-maps.h"

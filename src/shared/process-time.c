@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Process time: when a process began, which tells it from others that have had its number */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

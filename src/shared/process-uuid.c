@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Process uuid: the number of this process's track in traces */
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

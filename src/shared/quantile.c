@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Quantile: found by partial selection, without sorting everything */
+
 #include "shared/quantile.h"
 
 #include <math.h>

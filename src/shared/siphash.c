@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* SipHash: hashes of untrusted keys */
+
 #include <endian.h>
 #include <pthread.h>
 #include <string.h>

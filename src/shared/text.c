@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Text: numbers with units as people write them, and "did you mean" */
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Thread: one that leaves signals to the main thread */
+
 #include <signal.h>
 
 #include "shared/thread.h"

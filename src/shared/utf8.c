@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* UTF-8 as D-Bus strings have it: well-formed and without NUL */
+
 #include <stdlib.h>
 #include <string.h>
 

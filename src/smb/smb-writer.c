@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * SMB writer: takes chunks, fills them, and returns them, without a lock
+ *
+ * Each shared word has one rule. A compare-and-exchange on a page's state takes one of its free chunks. Until the
+ * chunk is returned, its bytes belong to the thread that took it. Of all that the thread writes there, the number of
+ * packets is stored last, with release: the service may read a chunk that nobody has returned, because its program
+ * has crashed or sleeps, and finds as many whole packets as the number says.
+ *
+ * A returned chunk goes into the commit ring, which many threads fill and the service alone empties. A ring without
+ * room loses nothing: `rescan` has the service look at all pages. The number of freed chunks is what everybody waits
+ * for: a thread that may wait sleeps on it as a futex, and a failed search of all pages is not repeated until it
+ * changes.
+ *
+ * The service may be slow, stopped or hostile. So nobody waits for longer than stall_ns, and only once until a chunk
+ * is found; and what the control area says is never used as an index without a bound.
+ */
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -293,7 +310,7 @@ static void note_used_page(SmbProducer *producer, uint32_t page) {
                 ;
 }
 
-/* Takes a chunk of a page that only this thread has found. */
+/* Where a chunk is. */
 typedef struct Place {
         uint32_t page;
         uint32_t chunk;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The shared-memory ABI: which sizes are valid, and how an area is made and attached */
+
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Demangle, Rust: names of version 0 (RFC 2603) */
+
 #include "symbols/demangle-rust.h"
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Demangle: names of functions as they are written in C++ and Rust */
+
 #include "symbols/demangle.h"
 
 #include <ctype.h>

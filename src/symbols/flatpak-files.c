@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Flatpak files: where the files of a sandbox are */
+
 #include "symbols/flatpak-files.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Function table: which function an address is in */
+
 #include "symbols/function-table.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Symbol file: the functions that an ELF file names */
+
 #include "symbols/symbol-file.h"
 
 #include <fcntl.h>

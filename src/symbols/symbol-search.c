@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Symbol search: where the names of a module's functions are */
+
 #include "symbols/symbol-search.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Symbolize: names for the functions in a trace */
+
 #include "symbols/symbolize.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Unpacks .gnu_debugdata, a section compressed with xz */
+
 #include <lzma.h>
 #include <stdlib.h>
 

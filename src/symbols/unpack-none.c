@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stands in for unpack-lzma.c where liblzma is missing */
+
 #include "symbols/symbol-file.h"
 
 /* Built without liblzma: what is packed stays without names. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace arena: bytes that are kept for later and addressed by number */
+
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace args: named values that describe something else */
+
 #include "trace/trace-args.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace bundle: events of the kernel from one CPU, in the form that packets have them */
+
 #include "trace/trace-bundle.h"
 
 /* Fields of FtraceEvent's envelope. Any other field is the event itself. */

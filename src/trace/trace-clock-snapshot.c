@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace clock snapshot: reads a ClockSnapshot into the clocks of a file */
+
 #include "trace/trace-clock-snapshot.h"
 
 #include "trace/trace-packet.h"

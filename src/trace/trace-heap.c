@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace heap: what programs have allocated, by call stack */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

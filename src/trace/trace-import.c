@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace import: reads files into a store, in two passes */
+
 #include "trace/trace-import.h"
 
 #include <errno.h>

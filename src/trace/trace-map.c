@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace map: maps numbers to numbers, and makes plain arrays grow */
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace packet: the envelope of a packet */
+
 #include "trace/trace-packet.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace pool: stores each text once, and gives it a number */
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace process tree: what a packet says about processes and threads, as /proc had them */
+
 #include "trace/trace-process-tree.h"
 
 #include "shared/macro.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace queue: takes the events of many writers, and returns them in order of time */
+
 #include <errno.h>
 #include <string.h>
 

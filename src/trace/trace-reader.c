@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace reader: a trace file, one packet at a time */
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

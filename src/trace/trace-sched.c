@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace sched: who ran where, and what each thread did in between */
+
 #include "trace/trace-sched.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace sequence: what the packets of one writer refer to */
+
 #include "trace/trace-sequence.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace service: what the service says in a file about the machine, the recording and its own life */
+
 #include "trace/trace-service.h"
 
 #include <string.h>

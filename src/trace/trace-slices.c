@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace slices: turns begins and ends on each track, in order of time, into nested slices */
+
 #include "trace/trace-slices.h"
 
 #include <string.h>

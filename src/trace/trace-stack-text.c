@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace stack text: the names of frames and call stacks, for everything that shows them */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace stacks: the call stacks of samples, with each frame and each path to it stored once */
+
 #include "trace/trace-stacks.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace statistics: what the service and the kernel counted */
+
 #include "trace/trace-stats.h"
 
 #include "shared/macro.h"

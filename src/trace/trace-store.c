@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace store: the contents of a trace file, as tables */
+
 #include "trace/trace-store.h"
 
 #include <errno.h>

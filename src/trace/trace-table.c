@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace table: rows in columns of fixed width */
+
 #include <errno.h>
 #include <string.h>
 

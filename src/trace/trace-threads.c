@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace threads: which thread or process a number means at a given time */
+
 #include "trace/trace-threads.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace track descriptor: what a TrackDescriptor says, before anything is made of it */
+
 #include "trace/trace-track-descriptor.h"
 
 #include "shared/macro.h"

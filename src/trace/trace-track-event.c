@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace track event: what one TrackEvent says, before any of its numbers is looked up */
+
 #include "trace/trace-track-event.h"
 
 #include <string.h>

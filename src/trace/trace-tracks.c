@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace tracks: the lines on which slices and the values of counters appear */
+
 #include "trace/trace-tracks.h"
 
 #include <string.h>

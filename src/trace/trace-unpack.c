@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace unpack: the packets in a compressed packet */
+
 #include <errno.h>
 #include <zlib.h>
 #include <zstd.h>

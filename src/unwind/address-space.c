@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Address space: which parts of a process's memory are code, and whose */
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Architecture: what of unwinding differs between processors */
+
 #include <elf.h>
 #include <stddef.h>
 

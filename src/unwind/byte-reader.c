@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Byte reader: a bounded cursor over the little-endian bytes of a program's file */
+
 #include "unwind/byte-reader.h"
 
 #define LEB_BYTES_MAX 10 /* enough for 64 bits */

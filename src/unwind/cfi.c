@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Call frame information: .eh_frame, one function at a time */
+
 #include "unwind/cfi.h"
 
 #define AUGMENTATION_MAX 8

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* ELF image: where things are in the file of a program or library, from its first bytes */
+
 #include <elf.h>
 #include <string.h>
 

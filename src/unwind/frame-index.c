@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Frame index: .eh_frame_hdr, which finds a function's entry by its address */
+
 #include <endian.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Frame list: an index of .eh_frame for a file that has none */
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

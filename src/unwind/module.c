@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Module: one program or library, and the rows of its functions */
+
 #include <elf.h>
 #include <errno.h>
 #include <stdatomic.h>

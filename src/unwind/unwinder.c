@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Unwinder: from registers and a piece of stack to the frames of a call stack */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* IPC frames: the messages on Perfetto's sockets */
+
 #include <errno.h>
 
 #include "shared/macro.h"

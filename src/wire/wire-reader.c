@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Wire reader: a bounded cursor over untrusted protobuf bytes */
+
 #include <errno.h>
 
 #include "wire/wire-reader.h"

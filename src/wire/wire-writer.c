@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Wire writer: protobuf encoding into memory of the caller */
+
 #include "wire/wire-writer.h"
 
 bool wire_reserve(WireWriter *writer, size_t n_bytes) {

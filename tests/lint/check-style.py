@@ -155,6 +155,19 @@ def check_promises(top):
                 yield f"{path}:{number}: \"{found.group().strip()}\" is hard to read: say it plainly"
 
 
+# Folders whose sources say in their first comment what they are for.
+TITLED = ("src/", "bindings/", "examples/", "bench/")
+HEAD = re.compile(r"/\* SPDX[^\n]*\n(\s*#pragma once\n|\s*#ifndef \w+\n#define \w+\n)?\s*(/[*/])?")
+
+
+def check_titles(top):
+    for path in code(top):
+        if path.endswith((".c", ".h")) and path.startswith(TITLED):
+            found = HEAD.match(tap.read(top, path))
+            if found and not found[2]:
+                yield f"{path}: its first comment does not say what it is: begin with a title"
+
+
 def check_function_lengths(top):
     for path, name, line, n in all_functions(top):
         if n > FUNCTION_LINES_MAX:
@@ -196,14 +209,18 @@ def note_files(top, out):
 
 LONG_FUNCTION = "int long_one(int a,\n             int b) {\n" + "        a++;\n" * 81 + "}\n"
 SPDX = "/* SPDX-License-Identifier: LGPL-2.1-or-later */\n"
+TITLE = "/* Planted. */\n"
 PLANTED = {
-    "src/good.c": SPDX + "static const int table[] = {\n" + "        1,\n" * 90 + "};\n\n"
+    "src/good.c": SPDX + TITLE + "static const int table[] = {\n" + "        1,\n" * 90 + "};\n\n"
     "int good(void) {\n        return 0;\n}\n",
-    "src/long.c": SPDX + LONG_FUNCTION,
-    "src/file.c": SPDX + "\n" * 700,
+    "src/long.c": SPDX + TITLE + LONG_FUNCTION,
+    "src/file.c": SPDX + TITLE + "\n" * 699,
     "src/bare.c": "int bare;\n",
-    "src/line.c": SPDX + "\tint tab;\nint blank; \nint long_line; /* " + "x" * 120 + " */\n",
-    "src/note.c": SPDX + "int note; /* TO" + "DO */\n",
+    "src/untitled.c": SPDX + "\n#include <errno.h>\n\n/* Too late. */\n",
+    "src/untitled.h": SPDX + "#pragma once\n\nint untitled;\n",
+    "src/titled.h": SPDX + "#pragma once\n\n" + TITLE + "int titled;\n",
+    "src/line.c": SPDX + TITLE + "\tint tab;\nint blank; \nint long_line; /* " + "x" * 120 + " */\n",
+    "src/note.c": SPDX + TITLE + "int note; /* TO" + "DO */\n",
     "src/plain.c": SPDX + "/* Who comes\n * starts anew, all the " + "same.\n * Who is it? */\n"
     'char *s = "its name is none";\n/* there is none; so many */\n',
     "src/smb/plain.h": SPDX + "/* Says what is " + "wrong; not any " + "more. */\n",
@@ -217,17 +234,19 @@ EXPECTED = [
     'docs/told.md:1: "so many" is hard to read: say it plainly',
     "src/bare.c: no SPDX line at its head",
     "src/file.c: 701 lines, 700 are allowed",
-    "src/line.c:2: a tab",
-    "src/line.c:3: blanks at the end",
-    "src/line.c:4: 141 columns, 120 are allowed",
-    "src/long.c:3: long_one() has 81 lines, 80 are allowed",
-    "src/note.c:2: an open end: int note; /* TO" + "DO */",
+    "src/line.c:3: a tab",
+    "src/line.c:4: blanks at the end",
+    "src/line.c:5: 141 columns, 120 are allowed",
+    "src/long.c:4: long_one() has 81 lines, 80 are allowed",
+    "src/note.c:3: an open end: int note; /* TO" + "DO */",
     'src/daemon/plain.h:2: "any more" is hard to read: say it plainly',
     'src/plain.c:2: "* Who comes" is hard to read: say it plainly',
     'src/plain.c:3: "anew" is hard to read: say it plainly',
     'src/plain.c:5: "is none" is hard to read: say it plainly',
     'src/plain.c:6: "so many" is hard to read: say it plainly',
     'src/smb/plain.h:2: "Says what is wrong" is hard to read: say it plainly',
+    "src/untitled.c: its first comment does not say what it is: begin with a title",
+    "src/untitled.h: its first comment does not say what it is: begin with a title",
     'tests/unit/names.c:2: "anew" is hard to read: say it plainly',
     'tests/plain.sh:2: "whoever" is hard to read: say it plainly',
     "tests/test.c:2: test_long() has 81 lines, 80 are allowed",
@@ -237,6 +256,7 @@ CHECKS = [
     (f"no file is longer than {FILE_LINES_MAX} lines", check_file_lengths),
     (f"no tabs, no trailing blanks, at most {COLUMNS_MAX} columns", check_lines),
     ("nothing is left to do", check_notes),
+    ("every source begins with its title", check_titles),
     ("no sentence has the habits that stop a reader", check_habits),
     ("no test's name has them", check_promises),
     (f"no function is longer than {FUNCTION_LINES_MAX} lines", check_function_lengths),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus address: the socket that a D-Bus address names */
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus hello: how a connection to a bus becomes a monitor */
+
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus monitor: a connection that is shown all messages of a bus, and a thread that reads them */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus peers: connections to a bus, whose programs they are, and which names they own */
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

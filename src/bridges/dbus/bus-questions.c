@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus questions: whose connections and names those on a bus are */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bus recorder: messages of a bus as slices and arrows */
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* D-Bus probe: data source org.freedesktop.dbus */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

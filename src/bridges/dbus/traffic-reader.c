@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Traffic reader: the bytes of a monitor's connection, as messages without bodies */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

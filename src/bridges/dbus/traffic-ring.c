@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Traffic ring: what was seen on a bus, from the thread that reads to the loop that writes */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

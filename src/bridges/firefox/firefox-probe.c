@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Firefox probe: data source org.mozilla.firefox */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Gecko profile: the markers of all threads of a browser, as its profiler writes them when it ends */
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Gecko recorder: the markers of a browser's thread as slices and instants */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* JSON stream: one token of a JSON text after another, read as it is needed */
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Cycle recorder: cycles of PipeWire's graph as slices */
+
 #include <stdio.h>
 
 #include "bridges/pipewire/cycle-recorder.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Node table: whose processes PipeWire's nodes are in */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

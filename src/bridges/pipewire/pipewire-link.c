@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* PipeWire link: a connection to the PipeWire of the session, with libpipewire */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* org.pipewire.profiler: cycles of PipeWire's graph, from its profiler */
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

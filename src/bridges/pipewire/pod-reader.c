@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Pod reader: values as PipeWire sends them */
+
 #include <string.h>
 
 #include "bridges/pipewire/pod-reader.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Capture control: the socket on which programs ask for rings, and a thread that answers and reads the rings */
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

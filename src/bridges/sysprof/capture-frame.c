@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Capture frame: what programs write for sysprof, one frame at a time */
+
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Capture recorder: frames as slices and counters */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Capture ring: shared memory into which one thread of a program writes frames */
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Compositor: the profiler of mutter and gnome-shell, over the session bus */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

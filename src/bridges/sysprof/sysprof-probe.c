@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Sysprof probe: data source org.gnome.sysprof */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Window set: numbers of windows, in a fixed table */
+
 #include "bridges/x/window-set.h"
 
 static size_t place_of(uint32_t window) {

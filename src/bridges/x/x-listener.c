@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* X listener: hears from an X server when windows' frames were shown */
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* org.x.present: when an X server has shown the frames of windows */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* X recorder: frames that an X server has shown, as slices */
+
 #include "bridges/x/x-recorder.h"
 #include "host/frame-tracks.h"
 

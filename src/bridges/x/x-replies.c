@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* X replies: what is in messages of an X server, without its word for how long they are */
+
 #include <string.h>
 
 #include "bridges/x/x-replies.h"

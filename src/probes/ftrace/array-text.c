@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Array text: the arrays in a tracepoint's record, as text for people */
+
 #include <stdio.h>
 #include <string.h>
 

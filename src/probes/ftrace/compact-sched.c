@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Compact sched: the context switches and wake-ups of one CPU as packed columns */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* CPU stats: the kernel's counters of one CPU's ring, as perfetto.protos.FtraceCpuStats */
+
 #include <stdlib.h>
 #include <string.h>
 

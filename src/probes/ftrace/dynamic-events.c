@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Dynamic events: kprobes and uprobes that a config defines */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

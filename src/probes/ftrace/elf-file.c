@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* ELF file: the common part of the readers of programs' files */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

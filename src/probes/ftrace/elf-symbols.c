@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* ELF symbols: where in a program's file a function is */
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event encoder: turns a tracepoint's record into a perfetto.protos.FtraceEvent */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event format: the layout of a tracepoint's record in the running kernel */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

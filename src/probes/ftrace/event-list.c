@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event list: the names of the kernel's events, "group/name" */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

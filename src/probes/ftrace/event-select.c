@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event selection: finds the events of the running kernel that a config names */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Event set: the encoders of the events that one instance records, by the kernel's event id */
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Field line: one line of a format file, which says where a field of a record is and what C calls it */
+
 #include <string.h>
 
 #include "probes/ftrace/field-line.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Whether this machine lets us record kernel events: checks what instance_new() needs, without making an instance */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

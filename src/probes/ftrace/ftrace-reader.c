@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Ftrace reader: empties an instance's rings into bundle writers */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Ftrace settings: a FtraceConfig with its defaults and limits applied */
+
 #include "probes/ftrace/ftrace-settings.h"
 #include "host/probe.h"
 #include "shared/text.h"

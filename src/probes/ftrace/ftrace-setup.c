@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Ftrace setup: what one FtraceConfig asks for, checked against the running kernel and prepared */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Ftrace state: the part of a config that determines an instance's state */
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

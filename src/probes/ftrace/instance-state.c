@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Instance state: filters, options, threads and CPUs, as a recording sets them in its tracefs instance */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

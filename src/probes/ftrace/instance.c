@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Instance: a private set of ring buffers in tracefs */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kernel strings: texts to which records only point */
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

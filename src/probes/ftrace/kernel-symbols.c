@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kernel symbols: the names of functions, from /proc/kallsyms, and which of them a bundle has used */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Own pages: an instance for one data source alone, and the pages of all CPUs' rings */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Page: a walk over one sub-buffer of the kernel's ring buffer */
+
 #include <stdio.h>
 
 #include "probes/ftrace/page.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Print filter: which texts of trace_marker are recorded */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Probe operand: translates the operands of static probes into the kernel's syntax for arguments of uprobes */
+
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Probe place: a kprobe or uprobe of a config, in the kernel's syntax for definitions */
+
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>

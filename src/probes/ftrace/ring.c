@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Ring: one of our tracefs instances, and the streams that it feeds */
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Static list: lists the static probes of a program, for use in a config */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Syscall names: the numbers of this architecture's system calls */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

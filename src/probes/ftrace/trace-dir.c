@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Trace dir: the top directory of tracefs */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* DRM cards: the GPUs of /sys/class/drm, and what they report */
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

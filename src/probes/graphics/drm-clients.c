@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* DRM clients: which programs have a GPU open, and how much of its time and memory they use */
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

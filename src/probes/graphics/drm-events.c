@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* DRM events: the tracepoints that tell when a frame was rendered, flipped and shown */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* linux.drm: what GPUs do, for which programs, and when their frames are shown */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

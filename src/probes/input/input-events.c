@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Input events: kernel probes where devices report and programs read */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

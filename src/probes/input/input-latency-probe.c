@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* linux.input_latency: how long a device's reports wait until a program reads them */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Input pairing: which reports of a device a program read, and how long they had waited */
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Input record: one report or read from the kernel's ring */
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

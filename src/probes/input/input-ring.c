@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Input ring: an instance that records the input events, and returns their records in order of time */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

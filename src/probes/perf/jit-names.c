@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* JIT names: what a program calls the code that it makes while it runs */
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

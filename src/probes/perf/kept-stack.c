@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Kept stack: a call stack that is put together now and written later */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf code: the files that programs have mapped, each of them once, however many processes have mapped it */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf cost: how much of a processor sampling itself takes, and what follows from it */
+
 #include "probes/perf/perf-cost.h"
 #include "shared/log.h"
 

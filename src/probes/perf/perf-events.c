@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf events: a sampling event on each processor, with its ring */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

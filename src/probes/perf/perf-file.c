@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf file: how the loader reads what programs have mapped */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf held: samples that wait for the names of the kernel's functions */
+
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf kernel: the kernel's part of a call stack */
+
 #include <string.h>
 
 #include "probes/perf/perf-kernel.h"

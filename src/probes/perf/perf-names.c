@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf names: what the sampled threads are called */
+
 #include "probes/perf/perf-names.h"
 
 /* perfetto.protos.ProcessTree */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf own: sampling events on the threads of one user's programs */
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

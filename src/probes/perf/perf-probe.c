@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* linux.perf and cpu.stacks: call stacks of the machine, or of one user's programs */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf processes: what each process has mapped, by the kernel's own account */
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf records: what the kernel writes into a ring of perf_event_open() */
+
 #include <string.h>
 
 #include "probes/perf/perf-records.h"

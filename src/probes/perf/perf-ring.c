@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf ring: one processor's records, which the kernel writes and the probes read in place */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf sampler: samples as packets of a trace */
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf scope: which processes are sampled, by pid, by how they were called or by their unit */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

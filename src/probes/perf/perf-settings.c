@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf settings: what a config of linux.perf asks for, as the kernel has to be told */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

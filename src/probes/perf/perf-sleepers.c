@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf sleepers: threads that have left their processor, and the stacks with which they did */
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf writer: samples as packets of a trace */
+
 #include "probes/perf/perf-writer.h"
 #include "wire/stack-sample.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Stack table: call stacks as numbers, and what a trace must be told of them */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

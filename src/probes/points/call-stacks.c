@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Call stacks: which entry of a function a return belongs to */
+
 #include <errno.h>
 #include <stdlib.h>
 

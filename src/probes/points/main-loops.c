@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Main loops: turns of a program's first thread that took too long */
+
 #include <errno.h>
 #include <stdlib.h>
 

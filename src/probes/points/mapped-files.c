@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Mapped files: the libraries that running programs have mapped, as they appear */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

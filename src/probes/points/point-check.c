@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point check: what a section of a points file says, as a whole */
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point events: the uprobes of a recording, as few kernel events with many probes each */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point fetch: where an argument of a point is, in words that suit every machine */
+
 #include <ctype.h>
 #include <elf.h>
 #include <stdio.h>

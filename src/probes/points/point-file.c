@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point file: one file of points.d */
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point finder: goes from the points that are wanted to probes in the files that programs have mapped */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point folders: all files of points.d */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

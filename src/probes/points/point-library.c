@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point library: a file that programs have mapped, and where points are in it */
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>

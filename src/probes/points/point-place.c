@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point place: where in a function a uprobe costs least */
+
 #include <elf.h>
 #include <string.h>
 

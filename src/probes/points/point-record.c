@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point record: one hit of a probe, from the kernel's ring */
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

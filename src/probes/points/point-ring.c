@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point ring: the instance that records the points, and its records in order of time */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

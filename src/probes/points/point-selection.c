@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point selection: which points a config asks for */
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Point writer: turns records into track events */
+
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* linux.program_points: what programs do that know nothing about tracing, by points in the libraries that they use */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Program tracks: the tracks of processes and threads, by their numbers */
+
 #include <stdio.h>
 
 #include "probes/points/program-tracks.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reviewed texts: the texts that points may read */
+
 #include <stddef.h>
 
 #include "probes/points/reviewed-texts.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Wait events: the system calls in which main loops wait, as tracepoints of an instance */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Names: reads a list of names ("as") in time that grows with its length alone */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Signal room: how many signals the connections of one account are sent */
+
 #include <stddef.h>
 
 #include "bus/link/signal-room.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Values: steps over values of a message that nobody reads, in time that is bounded */
+
 #include <errno.h>
 #include <string.h>
 

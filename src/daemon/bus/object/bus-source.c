@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The registry of data sources: a tree by name.
+ * Bus source: the registry of data sources, a tree by name
+ *
+ * A client must not learn from the bus that programs of another user exist. So there is no list of "the" sources: each
+ * question is answered for one viewer, from the producers that this viewer may see. The same holds for signals of
+ * changes, which are sent later than the changes happen. A source therefore remembers two sets of users: in `told`
+ * those whose producers offered it when it was last signalled, in `changed` those whose producers have come or gone
+ * since. A viewer who sees a user of `changed` is sent a signal; whether the object appears, changes or disappears for
+ * this viewer follows from `told` and from the producers of now.
+ *
+ * A source that nobody offers stays in the tree until its disappearance has been signalled (bus_source_drop()). The
+ * sets grow by one user at a time. If there is no memory for that, a viewer misses a signal, and nothing else is wrong.
  */
 
 #include <errno.h>

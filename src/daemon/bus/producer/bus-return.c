@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Returning producers: those of the earlier process, and the memory that waits for them */
+
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>

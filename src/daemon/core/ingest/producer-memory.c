@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A producer's shared memory comes with its first instance, and is given back some time after its last. */
+/*
+ * Producer memory: made with a producer's first instance, given back some time after its last
+ *
+ * The memory is charged to the producer's user before the transport is asked to make it, and for as long as it exists.
+ * An unused memory is kept for PRODUCER_KEEP_MEMORY_NS, since one session often follows another: its producer then
+ * writes on where it is, without a new setup.
+ *
+ * Each memory numbers its writers from 1, and readers of a trace tell writers apart by the producer's origin and that
+ * number. So each memory of an origin gets a range of numbers of its own, and a producer that has used up all ranges
+ * gets another origin: MEMORIES_PER_ORIGIN.
+ */
 
 #include <errno.h>
 

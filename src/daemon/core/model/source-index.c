@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Source index: the data sources of one config by their names */
+
 #include <stdlib.h>
 #include <string.h>
 
