@@ -41,7 +41,7 @@ bool connection_is_usable(const Connection *connection) {
 bool connection_trusts(const Connection *connection, sd_bus_message *message) {
         const char *sender = sd_bus_message_get_sender(message);
 
-        if (connection->kind == CONNECTION_SOCKET) /* there is no other peer on it */
+        if (connection->kind == CONNECTION_SOCKET) /* a private socket has no other peer */
                 return true;
         return sender && connection->owner && streq(sender, connection->owner);
 }

@@ -48,7 +48,7 @@ static void end_instances(Connection *connection) {
         connection_drop_memory(connection);
 }
 
-/* Whether somebody keeps what the instances write. */
+/* Whether the instances may keep writing until the next service comes. */
 static bool may_go_on(const Connection *connection) {
         return connection->memory && connection->memory->has_key &&
                memory_has_its_fds(connection->memory) && !list_is_empty(&connection->instances);
@@ -115,7 +115,7 @@ static int append_proof(Connection *connection, sd_bus_message *message) {
         return sd_bus_message_append(message, "{sv}", "pid-proof", "h", fd);
 }
 
-/* What a service outside our pid namespace needs in order to identify us. */
+/* What a service outside our pid namespace needs to identify us. */
 static int append_namespace(Connection *connection, sd_bus_message *message) {
         uint64_t namespace = 0; /* not known: there is no /proc */
         int r;
@@ -146,7 +146,7 @@ static int append_numbers(sd_bus_message *message,
         return r < 0 ? r : sd_bus_message_close_container(message);
 }
 
-/* The proof that the memory is ours, and what goes on in it. */
+/* The proof that the memory is ours, and the instances that go on in it. */
 static int append_memory(Connection *connection, sd_bus_message *message) {
         _cleanup_(bytes_deinit) Bytes ids = { 0 };
         const Memory *memory = connection->memory;
@@ -188,8 +188,7 @@ static int on_registered(sd_bus_message *reply, void *userdata, sd_bus_error *er
 
         connection->registration = sd_bus_slot_unref(connection->registration);
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                if (connection->away_until_ns ==
-                    0) /* it has been told to go on, and is not known after all */
+                if (connection->away_until_ns == 0) /* told to go on, but not known after all */
                         end_instances(connection);
                 connection->state = CONNECTION_WATCHING;
                 sources_forget_registration(connection->index);
@@ -409,7 +408,7 @@ static void hold_standard_fds(int held[LIBRARY_FD_MIN]) {
                 if (fcntl(i, F_GETFD) >= 0 || errno != EBADF)
                         continue;
                 held[i] = eventfd(0, EFD_CLOEXEC);
-                if (held[i] >= LIBRARY_FD_MIN) /* the program has just opened something */
+                if (held[i] >= LIBRARY_FD_MIN) /* the program has just opened a file there */
                         held[i] = fd_close(held[i]);
         }
 }
@@ -444,7 +443,7 @@ static void connect_now(Connection *connection) {
 
         connection->retry_ns = UINT64_MAX;
         r = open_bus(connection);
-        if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment names no such bus, and never will */
+        if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment never names such a bus */
                 return;
         if (r < 0) {
                 retry_after(connection, &connection->connect_delay_ns);

@@ -31,7 +31,7 @@ typedef enum ConnectionKind {
 } ConnectionKind;
 
 typedef enum ConnectionState {
-        CONNECTION_OFF,         /* no bus; the next attempt is at retry_ns */
+        CONNECTION_OFF,         /* not connected; the next attempt is at retry_ns */
         CONNECTION_WATCHING,    /* there is no service, or it has refused us and retry_ns is set */
         CONNECTION_REGISTERING, /* asked, no answer yet */
         CONNECTION_REGISTERED,
@@ -43,10 +43,9 @@ struct Connection {
         unsigned index; /* bit number in dt_source.registered_on */
         sd_bus *bus;
         sd_bus_slot *registration; /* the pending call */
-        char *owner;       /* unique name of the service; NULL if absent, and on the socket */
-        uint64_t retry_ns; /* UINT64_MAX: never */
-        uint64_t
-                away_until_ns; /* there is no service that knows the instances, which go on; 0: not so */
+        char *owner;            /* unique name of the service; NULL if absent, and on the socket */
+        uint64_t retry_ns;      /* UINT64_MAX: never */
+        uint64_t away_until_ns; /* when instances that no service knows end; 0: none */
         uint64_t connected_ns;
         uint64_t connect_delay_ns, register_delay_ns; /* the next ones */
         int fork_fd; /* of the bus, known to library_fork_close() */
@@ -57,7 +56,7 @@ struct Connection {
 
 int connection_new(Connection **ret, ConnectionKind kind, unsigned index);
 
-/* Does what is due. */
+/* Does all work that is due. */
 void connection_run(Connection *connection, uint64_t now_ns);
 
 /* What to wait for: fills in two descriptors, and returns when the connection is due in any case; UINT64_MAX: never. */

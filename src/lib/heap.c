@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Heaps: what programs call where nothing records them
+ * Heaps: the public functions, for programs whose heap nobody records
  *
- * libdesktrace-heap.so has functions of the same names. The dynamic linker takes those where it is loaded, as it stands
- * before all other libraries.
+ * libdesktrace-heap.so has functions of the same names. Where that library is loaded, it comes before all others, so
+ * the dynamic linker takes its functions instead.
  */
 
 #include <errno.h>

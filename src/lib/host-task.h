@@ -4,9 +4,10 @@
 /*
  * Host task: the calling thread's pid and tid as the service knows them
  *
- * In a pid namespace of its own (Flatpak, containers) a program's numbers are not those that the kernel's events, the
- * service and everybody else in the trace go by. A service outside passes a task link (shared/pid-namespace.h), the
- * first of which is kept as long as the process lives; anywhere else no descriptor is.
+ * In a pid namespace of its own (Flatpak, containers) a program's numbers are not those that the kernel's events,
+ * the service and everybody else in the trace go by. A service outside the namespace passes a task link
+ * (shared/pid-namespace.h). The first one is kept for as long as the process lives; other processes keep no such
+ * descriptor.
  */
 
 #include <stdbool.h>

@@ -26,7 +26,7 @@ enum {
  * Requests and replies
  */
 
-/* What a text becomes that finds no memory: a failure stays one. */
+/* Stands in for an error text that cannot be copied: a failure must not turn into a success. */
 static char no_memory[] = "Cannot allocate memory";
 
 static char *error_copy(const char *error) {
@@ -262,7 +262,7 @@ int instance_new(Connection *connection,
         if (instance_find(connection, id))
                 return -EEXIST;
         library_lock();
-        source = source_find(name); /* stays: only this thread takes sources off the list */
+        source = source_find(name); /* it stays on the list: only this thread removes sources */
         library_unlock();
         if (!source)
                 return -ENOENT;
@@ -296,7 +296,7 @@ void instance_end(dt_instance *instance) {
         instance_free(instance);
 }
 
-/* The ops that are answered by a dt_reply. */
+/* The operations that a dt_reply answers. */
 typedef void (*Handler)(dt_instance *instance, dt_reply *reply, void *userdata);
 
 static int ask(dt_instance *instance, ReplyKind kind, Handler handler, Request *request) {

@@ -16,7 +16,7 @@
 #include "shared/bytes.h"
 
 #define INTERN_ENTRIES_MAX 1024
-#define INTERN_BYTES_MAX   65536 /* of all strings together, each with a NUL */
+#define INTERN_BYTES_MAX   65536 /* bytes of all strings together, each with its NUL */
 #define INTERN_RECENT      32
 
 typedef struct InternEntry {
@@ -35,7 +35,7 @@ typedef struct InternRecent {
 
 typedef struct Intern {
         InternEntry *entries;
-        uint32_t n_slots; /* power of two, or 0 */
+        uint32_t n_slots; /* a power of two, or 0 */
         uint32_t n_entries;
         Bytes texts; /* each with a NUL after it; allocated from the pool, like all of this */
         InternRecent recent[INTERN_RECENT];
@@ -43,7 +43,7 @@ typedef struct Intern {
 
 enum {
         _INTERN_E_SUCCESS, /* known */
-        INTERN_E_NEW,      /* it was new and now has this number */
+        INTERN_E_NEW,      /* the string was new and now has this number */
         INTERN_E_FULL,     /* it has none */
 };
 

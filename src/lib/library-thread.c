@@ -25,7 +25,8 @@
 #define NS_PER_SEC     UINT64_C(1000000000)
 #define TIMER_SLACK_NS 50000000ul
 
-/* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
+/* Enough for sd-bus and for well-behaved callbacks. A program that locks its memory (mlockall()) pays for all of
+ * it. */
 #define STACK_BYTES (512u * 1024)
 
 /*
@@ -84,15 +85,15 @@ static void run_connections(void) {
         }
 }
 
-/* Our timers are in no hurry: let them go with others' wake-ups. Only here, since threads that a callback starts would
- * inherit the slack. */
+/* Our timers may be late, so the kernel may merge them with other wake-ups. Set only while waiting, since threads
+ * that a callback starts would inherit the slack. */
 static void
 sleep_until_woken(struct pollfd fds[], const struct timespec *timeout, bool is_in_hurry) {
         static const struct timespec pause = { .tv_sec = 1 };
 
         if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-        /* A sandbox denies it, or there is no memory: do not try again and again. */
+        /* A sandbox denies waiting, or memory has run out: do not retry without a pause. */
         if (ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL) < 0 &&
             errno != EINTR)
                 nanosleep(&pause, NULL);
@@ -137,14 +138,14 @@ static void *run(void *userdata) {
                 at_most_ns = startup_run();
                 sources_remove_doomed();
                 triggers_send(library_now_ns());
-                replies_send(); /* last: any callback above may have answered */
+                replies_send(); /* last, since any callback above may have queued a reply */
                 wait_for_work(at_most_ns);
         }
         return NULL;
 }
 
-/* Those that a thread raises itself must reach the handler if there is one: a sandbox carries out system calls in that
- * of SIGSYS, and who is blocked is killed. */
+/* Signals that a thread raises itself must reach their handlers: a sandbox may carry out system calls in the
+ * handler of SIGSYS, and a thread that blocks such a signal is killed. */
 static void fill_signals(sigset_t *ret) {
         static const int synchronous[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
 
@@ -153,7 +154,7 @@ static void fill_signals(sigset_t *ret) {
                 sigdelset(ret, synchronous[i]);
 }
 
-/* The C library takes thread-local variables off the stack, of which a program may have any amount. */
+/* The C library takes thread-local variables out of the stack, and a program may have any number of them. */
 static int create_thread(pthread_t *ret) {
         pthread_attr_t attributes;
         int r;
@@ -199,7 +200,8 @@ static int read_environment(void) {
         return library.socket_path ? 0 : -ENOMEM;
 }
 
-/* Before the thread, which could tell nobody that there is no memory. What an earlier attempt made is still there. */
+/* Made before the thread, which could not report a lack of memory. Connections of an earlier attempt are still
+ * there. */
 static int make_connections(void) {
         static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION },
                                     sockets[] = { CONNECTION_SOCKET };

@@ -11,7 +11,7 @@
 
 #define NS_PER_SEC UINT64_C(1000000000)
 
-#define NAME_BYTES_MAX 128 /* what the service takes */
+#define NAME_BYTES_MAX 128 /* the longest that the service accepts */
 
 Library library = {
         .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * The library's one piece of global state, and its private thread
+ * Library: all of its global state, and its private thread
  *
  * The thread starts with the first data source and lives as long as the process: the shared object is linked
  * with -z nodelete, and there is nothing to do at exit, because what has been written is in memory
  * that the service reads. It owns all connections and all instances; every callback runs on it, without
  * the lock.
  *
- * The lock guards what the comments below say. It is held for a few list operations at a time, never
- * over a callback, a wait for a peer or anything that blocks.
+ * The lock guards the fields that are marked so below. It is held for a few list operations at a time, never over a
+ * callback, a wait for a peer or anything that blocks.
  *
- * The program does not know our descriptors, and may close them when it closes all that it does not know. Each is
- * marked (shared/fd.h) and looked at before it is used: what stands under its number afterwards is somebody else's.
- * The thread notices when it wakes up next, and starts over.
+ * Some programs close every descriptor that they have not opened, and so ours. Each of ours is marked (shared/fd.h)
+ * and checked before it is used, because its number may since belong to another file. The thread notices when it
+ * next wakes up, and starts over.
  *
  * No function that the program calls is a cancellation point: a thread that is cancelled must not take a lock along.
  *
- * In a forked child nothing of this exists: library_inert() is true, and every public function checks
- * it before it touches anything else. The child keeps the mappings, so that a stray look at them is
- * harmless, but not the descriptors, so that the parent's connections end when the parent does.
+ * In a forked child the library does nothing: library_inert() is true, and every public function checks it before it
+ * touches anything else. The child keeps the mappings, so that a stray access is harmless. It does not keep the
+ * descriptors, so that the parent's connections end with the parent.
  */
 
 #include <pthread.h>
@@ -48,7 +48,7 @@ typedef struct Library {
         bool sources_changed;
         bool has_notes; /* some instance has notes that have not been sent */
         bool started;
-        char *name; /* what the service calls the program; set when it has started */
+        char *name; /* the program's name at the service; set when the thread has started */
         size_t shared_memory_bytes, page_bytes;
 
         /* Of the private thread. */
@@ -70,8 +70,8 @@ static inline bool library_inert(void) {
         return atomic_load_explicit(&library_is_inert, memory_order_relaxed);
 }
 
-/* How many locks of the library this thread holds or waits for. Meanwhile, an event of a signal handler, or of the
- * program's malloc(), must not ask for any. */
+/* How many locks of the library this thread holds or waits for. While it is not 0, events from signal handlers or
+ * from the program's malloc() must not take one. */
 extern _Thread_local volatile unsigned library_n_locks
         __attribute__((__tls_model__("initial-exec")));
 

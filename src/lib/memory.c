@@ -17,7 +17,7 @@
 static int map(Memory *memory, int fd) {
         struct stat st;
 
-        /* It must be sealed: otherwise the file could shrink under us, and the application would get a SIGBUS. */
+        /* The memory must be sealed: if the file could shrink, the application might get a SIGBUS. */
         if (fd_check_sealed_memfd(fd, 1) < 0 || fstat(fd, &st) < 0)
                 return -EBADMSG;
         memory->address = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -60,7 +60,7 @@ static void close_duplicate(int fd) {
         fd_close_marked(fd);
 }
 
-/* Called on a thread that is in the middle of an event. */
+/* Called on threads that are in the middle of an event. */
 static void on_starving(SmbProducer *producer) {
         Memory *memory = container_of(producer, Memory, producer);
 
@@ -96,7 +96,8 @@ int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
         return 0;
 }
 
-/* Under the same number, as threads may be about to ring it. Marked before, as they would not if it were not. */
+/* The new bell gets the old one's number, as threads may be about to ring it. It is marked first, because threads
+ * do not ring an unmarked one. */
 static int replace(int fd, int by) {
         fd_mark(by);
         return dup3(by, fd, O_CLOEXEC) < 0 ? -errno : 0;

@@ -18,11 +18,10 @@ typedef struct Memory {
         void *address;
         size_t n_bytes;
         int doorbell_fd;
-        int bell_fd; /* rung for the service's requests; -1: it sends none */
-        _Atomic bool
-                is_starving; /* a writer finds no chunk, while others hold partly filled ones */
-        bool release_asked;  /* release it when no instance is left; private thread only */
-        bool has_key;        /* by which the service that comes after this one knows it: */
+        int bell_fd;              /* rung for the service's requests; -1: it sends none */
+        _Atomic bool is_starving; /* a writer found no chunk while others hold partly filled ones */
+        bool release_asked;       /* release it when no instance is left; private thread only */
+        bool has_key;             /* by which the next service recognises this memory: */
         uint8_t key[MEMORY_KEY_BYTES];
         SmbProducer producer;
 } Memory;
@@ -30,7 +29,7 @@ typedef struct Memory {
 /* Maps what the service passed. The descriptors stay the caller's; `bell_fd` may be -1. -EBADMSG when one of them is
  * not what it should be, or an errno. */
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd);
-/* Another service has the other ends now, of the same memory. Likewise. */
+/* Another service now has the other ends of the same memory. Descriptors and errors are those of memory_new(). */
 int memory_set_bells(Memory *memory, int doorbell_fd, int bell_fd);
 /* Whether the descriptors are still ours. */
 bool memory_has_its_fds(const Memory *memory);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Notes wait at their instance until the private thread comes by: before any answer is sent, so that the service has
- * those of a setup when it hears that the instance has started.
+ * Notes wait at their instance until the private thread sends them. It does so before any reply, so that the service
+ * has the notes of a setup before it hears that the instance has started.
  */
 
 #include <errno.h>
@@ -106,7 +106,7 @@ void notes_send(void) {
         for (unsigned i = 0; has_notes && i < library.n_connections; i++) {
                 dt_instance *instance;
 
-                if (library.connections[i]->away_until_ns > 0) { /* nobody would hear them */
+                if (library.connections[i]->away_until_ns > 0) { /* no service would receive them */
                         keep_notes();
                         continue;
                 }

@@ -110,7 +110,7 @@ DT_EXPORT int dt_observer_add(dt_observer **ret, dt_observer_func callback, void
         observer->turn = turn;
         list_append(&observers, &observer->link);
         set_new(observer, n_sessions > 0);
-        /* Set before the callback can be called, as it may need it. */
+        /* Set first, as the callback may need it. */
         *ret = observer;
         pthread_mutex_unlock(&lock);
         if (atomic_load(&n_new) > 0)

@@ -14,11 +14,11 @@
 #include "lib/pool.h"
 #include "shared/macro.h"
 
-#define CLASSES     10  /* sizes of pieces, with their heads: each is twice the one before */
+#define CLASSES     10  /* sizes of pieces, including their heads: each is twice the previous one */
 #define PIECE_MIN   64u /* the first one's */
-#define BLOCK_BYTES (256u << 10) /* what they are cut off from */
+#define BLOCK_BYTES (256u << 10) /* the size of the blocks from which pieces are cut */
 
-/* In front of what the caller gets. */
+/* The head in front of the memory that the caller gets. */
 typedef struct Piece {
         _Alignas(POOL_HEAD_BYTES) size_t n_bytes; /* with this */
         struct Piece *next;                       /* while it is free */
@@ -33,9 +33,9 @@ static _Thread_local volatile bool is_inside __attribute__((__tls_model__("initi
 
 static Piece *free_pieces[CLASSES];
 static uint8_t *block;
-static size_t n_block; /* what is left of it */
+static size_t n_block; /* the rest of the current block */
 
-/* Returns false if a signal handler has interrupted its thread in here. */
+/* Returns false if the caller is a signal handler that has interrupted its thread in the pool. */
 static bool enter(void) {
         if (is_inside)
                 return false;
@@ -50,7 +50,7 @@ static void leave(void) {
         is_inside = false;
 }
 
-/* CLASSES: it is larger than all of them. */
+/* CLASSES: larger than every class. */
 static unsigned class_of(size_t n_bytes) {
         unsigned class = 0;
 
@@ -133,7 +133,7 @@ void *pool_free(void *memory) {
         class = class_of(piece->n_bytes);
         if (class == CLASSES)
                 munmap(piece, piece->n_bytes);
-        else if (enter()) { /* else it is lost */
+        else if (enter()) { /* otherwise the memory is lost */
                 piece->next = free_pieces[class];
                 free_pieces[class] = piece;
                 leave();

@@ -96,7 +96,7 @@ static bool is_our_memory(const Connection *connection, const SetupOptions *opti
                memcmp(memory->key, options->key, MEMORY_KEY_BYTES) == 0;
 }
 
-/* Of a service that has come after another one, and knows our memory from that. */
+/* For a service that has succeeded another one, from which it has our memory. */
 static int go_on(Connection *connection,
                  sd_bus_message *call,
                  int doorbell_fd,
@@ -147,7 +147,7 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
         connection_drop_memory(connection);
         take_key(memory, &options);
         connection->memory = TAKE(memory);
-        /* However short its life: a service that comes and goes is found again as fast as the first time. */
+        /* Even if it was short-lived: a service that comes and goes is found again as fast as the first time. */
         connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;
         if (options.task_link_fd >= 0)
                 host_task_offer(options.task_link_fd);

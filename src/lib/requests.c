@@ -17,10 +17,10 @@ static void silence_bell(int fd) {
         ssize_t n_read;
         uint64_t n;
 
-        if (!fd_is_marked(fd)) /* connection_run() sees to that */
+        if (!fd_is_marked(fd)) /* connection_run() handles a closed descriptor */
                 return;
-        /* Usually there is nothing: another descriptor woke us. Whether a read would block then is up to the service
-         * as well, so this must not depend on the descriptor's own flags. */
+        /* Usually there is nothing: another descriptor woke us. The service can change whether such a read
+         * blocks, so this must not depend on the descriptor's own flags. */
         do
                 n_read = recv(fd, &n, sizeof(n), MSG_DONTWAIT);
         while (n_read < 0 && errno == EINTR);
@@ -44,11 +44,11 @@ static void carry_out_on(dt_instance *instance, SmbRequestKind kind, Request *re
         }
 }
 
-/* An instance that is missing has ended, and has nothing left to flush. */
+/* An instance that is not found has ended, and has nothing left to flush. */
 static void carry_out(Connection *connection, const SmbAsked *asked) {
         Request *request;
 
-        /* Out of memory: the service has deadlines. */
+        /* Out of memory: no reply is sent, and the service's deadline passes. */
         if (request_new_in_memory(&request, connection->memory, asked->place) < 0)
                 return;
         for (size_t i = 0; i < asked->n_instances; i++) {

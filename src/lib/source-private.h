@@ -4,9 +4,9 @@
 /*
  * Sources, instances, replies: what is behind <desktrace/source.h>
  *
- * A source is made by any thread and taken off the list by the private thread, when dt_source_unregister()
- * asked for it. Instances live on the private thread; other threads come to them only through the
- * lists that the lock guards.
+ * Any thread may make a source; only the private thread takes one off the list, after dt_source_unregister() has
+ * asked for that. Instances live on the private thread; other threads come to them only through the lists that the
+ * lock guards.
  */
 
 #include <systemd/sd-bus.h>
@@ -33,7 +33,7 @@ struct dt_source {
         bool no_flush;
         bool doomed;    /* the private thread shall remove it */
         bool removed;   /* it has */
-        bool is_orphan; /* no caller waits for that: the private thread frees it, too */
+        bool is_orphan; /* no caller waits for its removal, so the private thread frees it as well */
         unsigned
                 registered_on; /* a bit for each connection whose service knows its current options */
 
@@ -47,7 +47,7 @@ typedef enum InstanceState {
 } InstanceState;
 
 struct dt_instance {
-        uint64_t id; /* of the service, unique on the connection */
+        uint64_t id; /* the service's number for it, unique on the connection */
         InstanceState state;
         dt_source *source;
         Connection *connection;
@@ -67,10 +67,10 @@ struct dt_instance {
         unsigned n_notes; /* ever */
 };
 
-/* A request of the service, which is answered when the last of its replies is. */
+/* A request of the service. It is answered once all of its replies are done. */
 typedef struct Request {
         sd_bus_message *call; /* by D-Bus; or else in shared memory: */
-        Memory *memory;       /* or neither: the answer is sent nowhere */
+        Memory *memory;       /* neither: no answer is sent */
         unsigned place;       /* of smb_answer() */
         unsigned n_open;
         char *error; /* the first one */
@@ -95,7 +95,7 @@ struct dt_reply {
  * Sources
  *
  *      source.c        what programs call
- *      source-list.c   what there is, as the service is told
+ *      source-list.c   the list, and what the service is told of it
  *      source-end.c    one that goes
  */
 
@@ -112,8 +112,8 @@ DEFINE_CLEANUP(dt_source *, source_free)
 /* Copies everything, or nothing. */
 int source_set_options(dt_source *source, const dt_source_options *options);
 
-/* Appends all sources as a(sa{sv}), or one that the connection's service does not know as sa{sv}, and takes them for
- * registered. The latter returns 1, or 0 when the service knows all of them. */
+/* The first appends all sources as a(sa{sv}); the second appends one that the connection's service does not know
+ * yet as sa{sv}, and returns 1, or 0 if there is none. Both take what they append for registered. */
 int sources_append(sd_bus_message *call, unsigned connection);
 int sources_append_next(sd_bus_message *call, unsigned connection);
 
@@ -122,7 +122,7 @@ dt_source *source_find(const char *name);
 
 void sources_forget_registration(unsigned connection);
 
-/* Ends what dt_source_unregister() waits for. */
+/* Removes sources that are `doomed`, which dt_source_unregister() waits for. */
 void sources_remove_doomed(void);
 
 /*
@@ -151,12 +151,12 @@ int instance_flush(dt_instance *instance, Request *request);
 int instance_stop(dt_instance *instance, Request *request);
 void instance_clear(dt_instance *instance);
 
-/* A request has one open reply from the start, that of its maker: request_close() ends it. */
+/* A request begins with one open reply, which belongs to its maker: request_close() ends it. */
 int request_new(Request **ret, sd_bus_message *call);
 int request_new_in_memory(Request **ret, Memory *memory, unsigned place);
 void request_close(Request *request, const char *error);
 
-/* Send the notes of dt_instance_add_note(): of one instance, of all. */
+/* Send the notes that dt_instance_add_note() has queued: those of one instance, and those of all. */
 #define INSTANCE_NOTES_MAX      32
 #define INSTANCE_NOTE_BYTES_MAX 512
 void instance_send_notes(dt_instance *instance);

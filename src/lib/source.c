@@ -8,7 +8,7 @@
 
 #include "lib/source-private.h"
 
-#define NAME_BYTES_MAX 128 /* what the service takes */
+#define NAME_BYTES_MAX 128 /* the longest that the service accepts */
 
 /* For a private thread that cannot be woken, because the program has closed its descriptor. */
 #define UNREGISTER_WAIT_S 1

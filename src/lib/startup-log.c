@@ -27,7 +27,8 @@ typedef struct Room {
 static void *take(Room *room, size_t n) {
         size_t at = room->n;
 
-        /* What is longer than a record may be is not copied, whatever its size: no sum of such is small again. */
+        /* A text that is longer than a whole record may be is not copied. Its size still counts, but is bounded,
+         * so that no sum of sizes overflows. */
         room->n += ALIGN_UP(MIN(n, (size_t)STARTUP_RECORD_BYTES_MAX + 1), RECORD_ALIGN);
         return room->n <= room->n_bytes ? room->at + at : NULL;
 }
@@ -152,7 +153,7 @@ static void copy_name(Room *room, const TrackThread *thread) {
  * Memory
  */
 
-/* Returns its place, or 0: there is no room. */
+/* Returns the place of the new block, or 0 if there is no room. */
 static uint64_t take_block(size_t n_bytes) {
         size_t n_used = atomic_load_explicit(&startup.n_used, memory_order_relaxed);
 
@@ -172,7 +173,7 @@ static bool is_closed(void) {
         return atomic_load_explicit(&startup.logs, memory_order_acquire) == &startup_closed;
 }
 
-/* Returns false if the log is closed, nothing can be added. */
+/* Returns false if the log is closed, and nothing can be added. */
 static bool add_log(StartupLog *log) {
         StartupLog *first = atomic_load_explicit(&startup.logs, memory_order_acquire);
 
@@ -214,7 +215,8 @@ static TrackKept *kept_new(const TrackThread *thread) {
         return pool_free(kept);
 }
 
-/* Makes what is behind the end up to `to` part of the log. Returns 0, or -ESHUTDOWN: it is closed, and has not. */
+/* Moves the log's end to `to`, which publishes what was written up to there. Returns 0, or -ESHUTDOWN if the log
+ * is closed: its end then stays where it was. */
 static int publish(StartupLog *log, uint64_t end, uint64_t to) {
         return atomic_compare_exchange_strong_explicit(
                        &log->end, &end, to, memory_order_release, memory_order_acquire)
@@ -274,7 +276,7 @@ static int append_event(TrackThread *thread, const TrackEvent *event, uint64_t n
         TrackEvent bare = *event;
         int r;
 
-        if (kept->name_epoch != thread->name_epoch + 1) { /* which begins with 0 */
+        if (kept->name_epoch != thread->name_epoch + 1) { /* a thread's epoch begins at 0 */
                 r = append(thread, NULL, now_ns);
                 if (r < 0)
                         return r;
@@ -304,8 +306,8 @@ bool startup_lose(const TrackThread *thread, const TrackEvent *event) {
 
         if (is_closed())
                 return false;
-        /* Before it is counted, so that no loss is without its mark: if it is not one after all, the mark is one too
-         * many. */
+        /* Set before the loss is counted, so that no loss lacks its mark. If it turns out to be no loss, there is
+         * one mark too many. */
         if (thread->kept)
                 atomic_store_explicit(&thread->kept->log->lost, true, memory_order_relaxed);
         do
@@ -327,7 +329,7 @@ bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns)
         if (r == -ESHUTDOWN)
                 return false;
         if (r < 0) {
-                /* Where there is no thread of the library's to look at the clock. */
+                /* For programs where no thread of the library looks at the clock yet. */
                 if (library_n_locks == 0)
                         startup_expire(now_ns);
                 return startup_lose(thread, event);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The hand-over: each log is read once for each session, by a thread of ours that takes its owner's name and track.
+ * The hand-over: the library's thread reads each log once for each session, under the name and on the track of the
+ * thread that wrote it.
  */
 
 #include "lib/category-rules.h"
@@ -103,7 +104,8 @@ static void replay_records(Replay *replay, const StartupLog *log, const Taker *t
         }
 }
 
-/* Tells readers that something is missing here. What it was is counted already, wherever the mark finds no room. */
+/* Tells readers that something is missing here. The loss has been counted before, so it is not forgotten if there
+ * is no room for the mark. */
 static void mark_loss(Replay *replay) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
@@ -114,8 +116,8 @@ static void mark_loss(Replay *replay) {
         writer_try(replay->sequence.writer, bytes, wire_writer_size(&tick));
 }
 
-/* In a container nobody but a thread itself can tell its tid outside, so what others replay of it is a track of the
- * process: a thread's track has one tid. */
+/* In a container only a thread itself can find out its tid outside. So what is replayed for another thread goes
+ * on a track of the process: a thread's track would need that tid. */
 static uint64_t uuid_of(const StartupLog *log) {
         pid_t pid, tid;
 
@@ -156,8 +158,8 @@ static void replay(const StartupLog *logs, const Taker *takers, unsigned n_taker
                 return;
         replay->thread.scratch = &replay->scratch;
         for (unsigned i = 0; i < n_takers; i++) {
-                /* It waits for the service to make room, as there may be more events than fit; but after waiting in
-                 * vain once, it drops. */
+                /* The replay waits for the service to make room, since there may be more events than fit. Once it
+                 * has waited in vain, it drops events instead. */
                 replay->policy = DT_FULL_STALL;
                 for (const StartupLog *log = logs; log; log = log->next)
                         replay_log(replay, log, &takers[i]);
@@ -178,7 +180,7 @@ static void hand_over(void) {
 
         track_lock();
         n = find_takers(takers);
-        if (n == 0) { /* or it has ended by itself */
+        if (n == 0) { /* or keeping has already ended because its time was over */
                 track_unlock();
                 return;
         }

@@ -44,13 +44,14 @@ bool startup_keeps(const dt_category *category) {
                 return false;
         place = &startup.categories[category->number];
         if (!atomic_load_explicit(place, memory_order_relaxed)) {
-                /* A new one, when there is a session: a program that ends soon would take along what is kept. */
+                /* A category that is registered while a session exists is not kept: if the program ended soon,
+                 * its kept events would be lost. */
                 if (is_recorded(category))
                         return false;
                 atomic_store_explicit(place, category_copy(category), memory_order_release);
         }
         copy = atomic_load_explicit(place, memory_order_relaxed);
-        /* Else it has the number of one that has gone, whose events are there. */
+        /* Otherwise the category has the number of one that is gone, whose events are in the logs. */
         return copy && streq(copy->name, category->name);
 }
 

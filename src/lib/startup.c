@@ -31,7 +31,7 @@ enum {
  * Rules
  */
 
-/* Adds one of the names in the options. */
+/* Adds a rule for one of the names in the options. */
 static int put_rule(Bytes *rules, uint32_t field, const char *text, size_t n) {
         WireWriter writer;
         int r;
@@ -92,7 +92,8 @@ static int read_rules(Bytes *rules, const char *text) {
 
 static _Thread_local bool fork_has_lock;
 
-/* Only for a short time: a signal handler that forks may have interrupted the thread that holds the lock. */
+/* Tries only for a short time, since a signal handler that forks may have interrupted the thread that holds the
+ * lock. */
 static void before_fork(void) {
         fork_has_lock = track_try_lock();
         for (unsigned i = 0; i < FORK_LOCK_TRIES && !fork_has_lock; i++) {
@@ -182,7 +183,8 @@ DT_EXPORT int dt_startup_record(const dt_startup_options *options) {
         track_lock();
         r = begin(options);
         track_unlock();
-        if (r == 0 && library_has_started()) /* whose thread looks at the clock, then */
+        if (r == 0 &&
+            library_has_started()) /* from now on the library's thread looks at the clock */
                 library_wake();
         pthread_setcancelstate(cancel_state, NULL);
         return r;

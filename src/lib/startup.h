@@ -10,19 +10,19 @@
  *      startup-rules.c   what it keeps
  *      startup-end.c     how it ends
  *      startup-log.c     how a thread keeps an event
- *      startup-replay.c  how what was kept comes into sessions
+ *      startup-replay.c  how kept events get into sessions
  *
- * Kept is not what would be written but the event itself, with a copy of all that it points to. At the hand-over
- * each thread's events are emitted once more, by the library's thread, the way that all events go: so the
- * session's categories hold, and nothing of what it does not want is in names, tracks or arguments.
+ * Events are kept as such rather than encoded, with copies of everything that they point to. At the hand-over, the
+ * library's thread emits each thread's events again in the usual way. So the session's categories apply, and nothing
+ * that it does not want gets into names, tracks or arguments.
  *
- * It has a bit of its own in dt_category.enabled, behind those of the sessions. As long as that is set no other is: a
- * category is kept or recorded, never both. So at the hand-over one store for each category sends all events that come
- * later to the sessions. A thread that has read the word before that finds the log of its thread closed, and reads
- * it again: no event is lost there, none comes twice, and nobody waits.
+ * Keeping has a bit of its own in dt_category.enabled, behind those of the sessions. While it is set no other bit
+ * is: a category is kept or recorded, never both. So at the hand-over one store for each category sends all later
+ * events to the sessions. A thread that has read the old value finds its log closed, and reads the word again: no
+ * event is lost or comes twice, and no thread waits.
  *
- * The memory is one mapping, of which pages are touched as they are needed. It stays mapped, without pages, when all is
- * over, as a thread may be in the middle of an event that nobody waits for.
+ * The memory is one mapping, of which pages are touched as they are needed. When keeping has ended, it stays mapped
+ * without pages, because some thread may still be in the middle of an event.
  */
 
 #include <pthread.h>
@@ -40,13 +40,13 @@
 
 typedef enum StartupKind {
         STARTUP_EVENT,
-        STARTUP_NAME, /* what the thread is called, and where it stands, from here on */
+        STARTUP_NAME, /* the thread's name and its position, from here on */
         STARTUP_JUMP, /* the log continues elsewhere */
 } StartupKind;
 
 /* n_bytes is a multiple of 8. */
 typedef struct StartupRecord {
-        uint32_t n_bytes; /* with what it points to */
+        uint32_t n_bytes; /* the event, followed by what it points to */
         StartupKind kind;
 } StartupRecord;
 
@@ -67,25 +67,25 @@ typedef struct StartupJump {
         uint64_t to;
 } StartupJump;
 
-/* Set in StartupLog.end by who closes it. */
+/* Set in StartupLog.end when the log is closed. */
 #define STARTUP_CLOSED UINT64_C(1)
 
-/* Set in Startup.n_lost by who closes the logs. */
+/* Set in Startup.n_lost when the logs are closed. */
 #define STARTUP_LOST_CLOSED (UINT64_C(1) << 63)
 
 /* What one thread keeps, at the beginning of its first block. */
 typedef struct StartupLog {
-        /* Where the next record goes, from the start of the memory; what is before it is published (release). Written
-         * by the thread, and once by who closes it. 0: the memory has been given back. */
+        /* The offset of the next record in the memory; everything before it is published (release). The thread
+         * writes it, and closing the log does so once. 0: the memory has been given back. */
         _Atomic uint64_t end;
-        _Atomic bool lost; /* some found no room */
+        _Atomic bool lost; /* some events found no room */
         pid_t tid;
         uint64_t uuid;
         struct StartupLog *next;
         uint64_t begin; /* the first record */
 } StartupLog;
 
-/* What the thread itself knows about it. */
+/* The thread's own view of its log. */
 typedef struct TrackKept {
         StartupLog *log;
         uint64_t block_end;
@@ -100,7 +100,7 @@ typedef struct Startup {
         _Atomic(StartupLog *) logs; /* &startup_closed: no more can be added */
         _Atomic uint64_t deadline_ns;
 
-        /* By their numbers. Copies, as the program may unload its own. */
+        /* By category number. These are copies, as the program may unload its own categories. */
         _Atomic(dt_category *) categories[DT_CATEGORIES_MAX];
         _Atomic uint64_t n_lost[DT_CATEGORIES_MAX]; /* with STARTUP_LOST_CLOSED it stays as it is */
 
@@ -108,7 +108,7 @@ typedef struct Startup {
         Bytes rules;    /* TrackEventConfig */
         bool was_asked; /* ever */
         bool is_keeping;
-        uint64_t gather_ns; /* when the hand-over is due; 0: nobody has come */
+        uint64_t gather_ns; /* when the hand-over is due; 0: no session has come */
 } Startup;
 
 extern Startup startup;
@@ -125,7 +125,7 @@ bool startup_keeps(const dt_category *category);
 bool startup_interests(const TrackSession *session);
 bool startup_interests_any(void);
 
-/* How many slices of what the session wants a thread had open. */
+/* How many of the slices that the session wants a thread had open. */
 uint32_t startup_n_open(const TrackKept *kept, const TrackSession *session);
 
 /*
@@ -135,9 +135,9 @@ uint32_t startup_n_open(const TrackKept *kept, const TrackSession *session);
 /* Stops keeping events: the categories go to the sessions. With track_lock(). */
 void startup_end(void);
 
-/* The others without it. */
+/* The functions below are called without it. */
 
-/* If the time is over and no session has started. */
+/* Ends keeping if its time is over and no session has started. */
 void startup_expire(uint64_t now_ns);
 
 /* Frees the kept events; keeping must have ended, and the logs must be closed. */
@@ -153,18 +153,18 @@ StartupLog *startup_close(void);
 /* Returns false if keeping has ended, and the event goes to the sessions. */
 bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns);
 
-/* Counts one that cannot be kept. The same. */
+/* Counts an event that cannot be kept. Returns the same. */
 bool startup_lose(const TrackThread *thread, const TrackEvent *event);
 
 /*
  * startup-replay.c: the library's thread
  */
 
-/* Does what is due, and returns in how many ns to call it again; UINT64_MAX: never. */
+/* Does the work that is due. Returns after how many nanoseconds to call it again; UINT64_MAX: never. */
 uint64_t startup_run(void);
 
-/* Does it now if the session gets something. */
+/* Hands over now, if the session gets anything. */
 void startup_hand_over_to(const TrackSession *session);
 
-/* Whether the session will get something. */
+/* Whether the session will get any kept events. */
 bool startup_awaits(const TrackSession *session);

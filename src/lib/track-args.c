@@ -73,8 +73,8 @@ void track_put_interned(WireWriter *interned, uint32_t kind, uint32_t iid, const
  * Arguments
  */
 
-/* Of a size that it knows to be small, the compiler makes a string instruction, which takes longer to start than this
- * to end: words, the last of them maybe over some of the one before. */
+/* For a size that is known to be small, the compiler would emit a string instruction, which takes longer to start
+ * than this loop takes altogether. So words are copied, and the last one may overlap the one before. */
 static inline uint8_t *copy_text(uint8_t *at, const char *text, size_t n) {
         if (n > SMB_WRITER_SMALL_MAX)
                 return (uint8_t *)mempcpy(at, text, n);
@@ -170,7 +170,7 @@ typedef struct Nest {
         size_t begin[DT_ARGS_DEPTH_MAX];
         dt_arg_type types[DT_ARGS_DEPTH_MAX];
         unsigned depth;
-        unsigned n_too_deep; /* open ones that are left out, with all that is in them */
+        unsigned n_too_deep; /* open ones that are left out, with everything inside them */
 } Nest;
 
 /* Opens the next annotation, with its name unless it is in an array. Returns the message to close. */
@@ -242,7 +242,7 @@ static void nest_close(Nest *nest, WireWriter *packet) {
 }
 
 /*
- * What else an event has
+ * Other parts of an event
  */
 
 /* "file.c:12" and the function. */
@@ -281,7 +281,7 @@ put_location(WireWriter *packet, WireWriter *interned, TrackStream *stream, cons
         wire_put_uint(packet, EVENT_SOURCE_LOCATION_IID, iid);
 }
 
-/* A body can only be given by number. Lines of a log hardly repeat, so each gets one of its own. */
+/* A body can only be given by number. Log lines hardly ever repeat, so each gets a number of its own. */
 static void
 put_log(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         size_t message = wire_begin(packet, EVENT_LOG_MESSAGE);
@@ -299,7 +299,7 @@ static void
 put_category(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         const dt_category *category = (const dt_category *)arg->name;
 
-        /* Only an event's own category is sure to be one that can be recorded. */
+        /* Only the event's own category is certain to be registered. */
         if (category->number >= DT_CATEGORIES_MAX) {
                 if (category->name[0])
                         put_text(packet, EVENT_CATEGORIES, category->name);
@@ -327,7 +327,7 @@ static void put_counter(WireWriter *packet, TrackStream *stream, const dt_arg *a
         }
 }
 
-/* The rare ones, which are no annotations. */
+/* The rare arguments that are not annotations. */
 static void
 put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         switch (arg->type) {
@@ -359,12 +359,12 @@ put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const d
         case DT_ARG_NAME:
                 put_text(packet, EVENT_NAME, arg->value.as_string ?: NO_TEXT);
                 break;
-        default: /* DT_ARG_TIME is in the head; kinds of newer headers are skipped */
+        default: /* DT_ARG_TIME is in the head; kinds that only newer headers know are skipped */
                 break;
         }
 }
 
-/* Of what is in an argument: no room is left for it, or it says something about the event itself. */
+/* Inside an argument: there is no room left, or the value says something about the event itself. */
 static bool is_left_out(const Nest *nest, dt_arg_type type) {
         switch (type) {
         case DT_ARG_DICT:

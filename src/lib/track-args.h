@@ -43,7 +43,7 @@ static inline bool track_category_known(const TrackStream *stream, const dt_cate
         return stream->categories[category->number / 64] >> (category->number % 64) & 1;
 }
 
-/* The same of a category. */
+/* The same for a category. */
 static inline uint32_t
 track_category_number(WireWriter *interned, TrackStream *stream, const dt_category *category) {
         uint64_t bit = UINT64_C(1) << (category->number % 64);
@@ -67,8 +67,8 @@ static inline uint8_t *track_put_fixed64(uint8_t *at, uint32_t field, uint64_t v
         return (uint8_t *)mempcpy(at, &value, sizeof(value));
 }
 
-/* Simple arguments, whose names have been said before, as far as `end`. Returns their end, or NULL: they are
- * not such, or too long. */
+/* Writes simple arguments, whose names the stream already has, up to `end`. Returns where they end, or NULL if
+ * they are not simple or are too long. */
 uint8_t *track_put_short_args(uint8_t *at,
                               const uint8_t *end,
                               TrackStream *stream,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The counter is the TSC. It is used when it runs at one rate whatever the CPU does, when this process may read it, and
- * when the kernel takes its own time from it: then the kernel has checked that it is the same on all CPUs, and looks
- * after it. In a virtual machine whose time comes from the hypervisor it does not, as the machine may move to
- * another host.
+ * The counter is the TSC. It is used when it runs at one rate whatever the CPU does, when this process may read it,
+ * and when the kernel takes its own time from it: then the kernel has checked that it is the same on all CPUs, and
+ * looks after it. The kernel does not take it in a virtual machine whose time comes from the hypervisor, as the
+ * machine may move to another host.
  */
 
 #include <cpuid.h>

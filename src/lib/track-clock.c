@@ -47,7 +47,7 @@ static bool is_close(const TrackClock *clock, const ClockPair *pair) {
 static bool read_closely(const TrackClock *clock, ClockPair *ret, ClockReader read) {
         for (unsigned i = 0; i < READ_TRIES; i++) {
                 read(ret);
-                if (is_close(clock, ret)) /* all are when no rate is known */
+                if (is_close(clock, ret)) /* always the case while no rate is known */
                         return true;
         }
         return false;

@@ -2,8 +2,8 @@
 
 /*
  * Counters whose values are written as the difference from the one before, in the same stream. Readers begin at 0
- * when the stream starts over, and so does this: what is known of the counters goes with all else that the stream has
- * said.
+ * when the stream starts over, and so does this code: what is known of the counters is forgotten with everything
+ * else that the stream has written.
  */
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "lib/pool.h"
 #include "lib/track.h"
 
-#define EXACT_MAX 0x1p53 /* whole numbers below are exact in a double */
+#define EXACT_MAX 0x1p53 /* whole numbers below this are exact in a double */
 
 static TrackCount *find(const TrackStream *stream, uint64_t uuid) {
         for (unsigned i = 0; i < stream->n_counts; i++)
@@ -23,7 +23,7 @@ static TrackCount *find(const TrackStream *stream, uint64_t uuid) {
 bool track_counts_add(TrackStream *stream, uint64_t uuid) {
         if (!stream->counts)
                 stream->counts = pool_new(TRACK_COUNTS_MAX * sizeof(*stream->counts));
-        /* Described again, as streams remember only a limited number of tracks. */
+        /* The track was described again, as streams remember only a limited number of tracks. */
         if (stream->counts && find(stream, uuid))
                 return true;
         if (!stream->counts || stream->n_counts == TRACK_COUNTS_MAX)
@@ -40,7 +40,7 @@ void track_counts_make_relative(TrackStream *stream, uint64_t uuid, TrackValue *
         if (!count)
                 return;
         change = (value->is_double ? value->as_double : (double)value->as_int) - count->last;
-        /* What is no number is no change: nothing that is added to it would ever be one again. */
+        /* NaN and infinities change nothing: once added, they would make every later sum wrong. */
         if (!isfinite(change))
                 change = 0;
         count->last += change; /* as the reader has it */

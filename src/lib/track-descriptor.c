@@ -51,7 +51,7 @@ enum {
 
 #define KERNEL_NAME_BYTES 16
 
-/* The rest of a packet is its track descriptor; descriptors have the time of the packet before. */
+/* Begins a packet of which the rest is a track descriptor. Descriptors have the time of the packet before. */
 static size_t begin_descriptor(WireWriter *packet, uint64_t uuid) {
         size_t descriptor;
 
@@ -92,7 +92,7 @@ void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
         wire_put_uint(packet, TRACK_PARENT_UUID, track_process_uuid);
         if (!host_task_get(thread->tid,
                            &pid,
-                           &tid)) { /* then it is not for this track, see startup-replay.c */
+                           &tid)) { /* the event then goes on another track, see startup-replay.c */
                 wire_put_string(packet, TRACK_NAME, thread->name[0] ? thread->name : kernel_name);
                 wire_end(packet, descriptor);
                 return;

@@ -16,7 +16,7 @@
 #define SIZE_MIN      (offsetof(dt_track_details, is_incremental) + sizeof(bool))
 #define SIZE_MAX_SANE 4096
 
-/* What the keys of the parents that are there already are. Far apart: a track's id is mixed into its parent's. */
+/* The keys of the predefined parents. They are far apart, because a track's id is mixed into its parent's key. */
 #define KEY_PROCESS UINT64_C(0x8c7f0d1b5a3e9264)
 #define KEY_THREAD  UINT64_C(0x2be14f8693d07ca5)
 #define KEY_ROOT    UINT64_C(0xd5926ac03f71b8e8)
@@ -31,7 +31,7 @@ static _Atomic(Described *) heads[HEADS];
 static unsigned n_described, n_incremental; /* under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The same in all threads and before dt_init(). */
+/* A key is the same in all threads, and before dt_init(). */
 static uint64_t track_key(const dt_track *track) {
         return track_hash(track, KEY_PROCESS, KEY_THREAD, KEY_ROOT);
 }

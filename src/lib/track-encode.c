@@ -53,13 +53,13 @@ enum {
 
 enum {
         CLOCK_OF_BOOTTIME = 6,
-        CLOCK_OF_SEQUENCE = 64, /* the first of those that are a sequence's own */
+        CLOCK_OF_SEQUENCE = 64, /* the first clock id that belongs to the sequence itself */
 };
 
 /* Timestamp and its clock, flags, type, category, track and name: seven fields of two bytes of tag at most. */
 #define EVENT_HEAD_MAX (7 * (2 + WIRE_VARINT_MAX) + WIRE_TAG_MAX + 1)
 
-/* Of a short event the same and a counter's value always fit: numbers of names and categories are small. */
+/* In a short event these and a counter's value always fit, because numbers of names and categories are small. */
 static_assert(2 * (1 + WIRE_VARINT_MAX) + 2 + 2 + 2 + 2 * (1 + 2) + 2 + WIRE_VARINT_MAX <=
                       SMB_WRITER_SMALL_MAX,
               "the head fits");
@@ -113,7 +113,7 @@ static void put_counter_value(WireWriter *packet, TrackStream *stream, const Tra
                 wire_put_int(packet, EVENT_COUNTER_VALUE, value.as_int);
 }
 
-/* What every event has, with one look at the room there is. Returns where the event's body begins. */
+/* Writes what every event has, after checking once that there is room. Returns where the event's body begins. */
 static size_t put_head(WireWriter *packet,
                        WireWriter *interned,
                        TrackStream *stream,
@@ -190,7 +190,7 @@ void track_remember(TrackStream *stream, const TrackEvent *event) {
         TrackRecent *recent;
 
         if (track->parent)
-                return; /* to be looked at in the same way, and so on */
+                return; /* its parents would have to be compared as well */
         recent = recent_track(stream, track);
         n_name = strnlen(track->name, sizeof(recent->name_text));
         n_unit = strnlen(unit, sizeof(recent->unit_text));
@@ -213,7 +213,9 @@ static inline uint8_t *put_recent_track(uint8_t *at, TrackStream *stream, const 
 
         if (UNLIKELY(!recent_is(recent, track)))
                 return NULL;
-        memcpy(at, recent->field, sizeof(recent->field)); /* more than it is, but of one size */
+        memcpy(at,
+               recent->field,
+               sizeof(recent->field)); /* more bytes than needed, but a constant number */
         return at + recent->n_field;
 }
 

@@ -33,7 +33,7 @@ enum {
 };
 
 /* Under the lock. */
-static unsigned n_numbers; /* that categories have had */
+static unsigned n_numbers; /* numbers that categories have had so far */
 static dt_source *source;  /* NULL: not started */
 
 /*
@@ -112,12 +112,12 @@ static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
 
         session_switch(session, true);
         observers_tell(DT_RECORDING_STARTED);
-        if (!startup_awaits(session)) /* else when it has that */
+        if (!startup_awaits(session)) /* otherwise the hand-over ends it */
                 track_wait_end();
         dt_reply_done(reply, NULL);
 }
 
-/* Only this thread changes whether it has started. */
+/* Only this thread changes `started`. */
 static void session_end(TrackSession *session) {
         if (!session->started)
                 return;
@@ -242,7 +242,7 @@ static void update_source(void) {
         _cleanup_(offer_deinit) Offer offer = { 0 };
         dt_source_options options;
 
-        /* Without memory, users see the old list; recordings are still right. */
+        /* If memory runs out, users see the old list; recordings are still right. */
         if (source && offer_make(&offer, &options) == 0)
                 dt_source_update(source, &options);
 }
@@ -261,8 +261,8 @@ static bool number_is_free(unsigned number) {
         return true;
 }
 
-/* A new number while there are any; after that, the number of an unregistered category, as with plugins that come and
- * go: streams that know its old name have to be given the new one. DT_CATEGORIES_MAX when all are in use. */
+/* A new number while there are any, and after that the number of an unregistered category, as when plugins come
+ * and go: streams that know its old name have to be given the new one. DT_CATEGORIES_MAX if all are in use. */
 static unsigned choose_number(void) {
         if (n_numbers < DT_CATEGORIES_MAX)
                 return n_numbers++;
@@ -300,7 +300,7 @@ DT_EXPORT void dt_category_unregister(dt_category *category) {
                         break;
                 }
         __atomic_store_n(&category->enabled, 0, __ATOMIC_RELAXED);
-        /* The service learns of it with the next change: usually the whole program is ending. */
+        /* The service is told with the next change, since usually the whole program is ending. */
         track_unlock();
 }
 

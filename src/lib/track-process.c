@@ -10,7 +10,7 @@
 #include "shared/fd.h"
 #include "shared/process-uuid.h"
 
-/* A longer one is left out: it must fit into a packet. */
+/* A longer command line is left out, because it has to fit into a packet. */
 #define CMDLINE_BYTES_MAX 4096
 
 uint64_t track_process_uuid, track_program_seed;

@@ -51,7 +51,8 @@ static void members_drop(TrackMembers *members, unsigned i) {
         members->sequences[i] = members->sequences[--members->n];
 }
 
-/* What comes before an event takes the event with it when it is lost; without an event, it is said again later. */
+/* If a description that belongs before an event is lost, so is the event. Without an event, the description is
+ * written again later. */
 static int put_before(const TrackMembers *members, unsigned i, const WireWriter *packet) {
         dt_writer *writer = members->sequences[i]->writer;
         size_t n_bytes = wire_writer_size(packet);
@@ -127,7 +128,7 @@ static void stream_forget(TrackStream *stream, uint64_t now_ns) {
         stream->last_ns = now_ns;
 }
 
-/* All of them, which are what is left of them afterwards. */
+/* Lets all members begin; those that cannot are no longer members. */
 static bool begin(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
         stream_forget(members->stream, now_ns);
         return begin_members(members, thread, now_ns);
@@ -210,7 +211,7 @@ static TrackKind event_track_kind(const TrackEvent *event) {
         }
 }
 
-/* Of the counters among its arguments. */
+/* Describes the tracks of counters among the event's arguments. */
 static bool
 describe_arg_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
         for (size_t i = 0; i < event->n_args; i++) {
@@ -262,7 +263,7 @@ static bool is_thread_end(const TrackEvent *event) {
         return event->type == TRACK_EVENT_SLICE_END && !event->track;
 }
 
-/* Of open slices on the thread's track. */
+/* Counts open slices on the thread's track. */
 static int depth_change(const TrackEvent *event) {
         if (event->track)
                 return 0;
@@ -382,7 +383,7 @@ bool track_sequence_write_short(TrackSequence *sequence,
         if (UNLIKELY(!keeps_step(sequence, stream) || stream->name_epoch != thread->name_epoch ||
                      (is_thread_end(event) && sequence->depth == 0)))
                 return false;
-        /* Encoded where it stays: to copy it would be to load words whose bytes are still on their way to the
+        /* Encoded in its final place: copying it would load words whose bytes are still on their way to the
          * cache, and wait for them. */
         begin = writer_place_small(sequence->writer);
         if (UNLIKELY(!begin))

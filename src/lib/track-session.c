@@ -14,7 +14,7 @@ static bool session_wants(const TrackSession *session, const dt_category *catego
                        session->config.data, session->config.n, category->name, category->tags);
 }
 
-/* A bit for each session that records it; or it is kept for those that do not yet. */
+/* A bit for each session that records the category, or the one for keeping, as long as none does. */
 static unsigned category_bits(const dt_category *category) {
         unsigned bits = 0;
 

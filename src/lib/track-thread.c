@@ -15,11 +15,12 @@
 #include "lib/writer.h"
 #include "shared/macro.h"
 
-/* initial-exec: one load instead of a call. It uses one word of the space that the C library reserves for libraries
- * that are loaded late. */
+/* initial-exec: one load instead of a call. The variable takes one word of the space that the C library reserves
+ * for libraries that are loaded late. */
 static _Thread_local TrackThread *this_thread __attribute__((__tls_model__("initial-exec")));
 
-/* The thread is being made: an event of a signal handler, or of the program's malloc(), is one too many. */
+/* The thread's state is being made: events from signal handlers or from the program's malloc() are not recorded
+ * meanwhile. */
 static _Thread_local volatile bool is_making __attribute__((__tls_model__("initial-exec")));
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -120,7 +121,7 @@ void track_thread_forget_parent(void) {
         if (!thread)
                 return;
         thread->uuid = 0;
-        thread->kept = NULL; /* nothing but leaving it is safe in a child */
+        thread->kept = NULL; /* in a forked child it is only safe to leave it alone */
 }
 
 /*
@@ -140,11 +141,11 @@ static bool thread_equip(TrackThread *thread) {
         number = atomic_fetch_add(&n_threads, 1);
         thread->uuid = intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
         thread->tid =
-                gettid(); /* read now: the program may have named the thread, and forked to become a daemon */
+                gettid(); /* read now, as the program may have named the thread, or forked to become a daemon */
         return true;
 }
 
-/* Never the stream that other sequences are using: it is left as it is. */
+/* Never takes a stream that other sequences use. */
 static bool stream_equip(TrackThread *thread, unsigned number) {
         if (!thread->streams[number])
                 thread->streams[number] = pool_new(sizeof(*thread->streams[number]));
@@ -180,7 +181,7 @@ static inline TrackSequence *sequence_get(TrackThread *thread, unsigned session)
         return sequence_attach(thread, session);
 }
 
-/* Those of the sessions that have the first one's stream. Returns the others. */
+/* Finds the sequences, among those of `sessions`, that share the first one's stream. Returns the other sessions. */
 static unsigned members_collect(TrackMembers *members, TrackThread *thread, unsigned sessions) {
         unsigned others = 0;
 
@@ -212,7 +213,7 @@ emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *event, uint64_
         }
 }
 
-/* Its own time, if its arguments have one. */
+/* The event's own time, if its arguments give one. */
 static uint64_t time_of(const TrackEvent *event) {
         for (size_t i = 0; i < event->n_args; i++)
                 if (UNLIKELY(event->args[i].type == DT_ARG_TIME))
@@ -234,12 +235,12 @@ emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event
                 sequence, thread, thread->streams[sequence->stream], event, now_ns);
 }
 
-/* It was to be kept, but keeping has ended. */
+/* The event was to be kept, but keeping has ended. */
 static unsigned sessions_after_startup(const TrackEvent *event) {
         return __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE) & ~TRACK_STARTUP_BIT;
 }
 
-/* An event that has come in the middle of another one of its thread, or of a function that has a lock: lost. */
+/* An event in the middle of another event of the same thread, or of a function that holds a lock, is lost. */
 static __attribute__((__noinline__)) void
 count_nested(const TrackThread *thread, const TrackEvent *event, unsigned sessions) {
         if (sessions & TRACK_STARTUP_BIT && !startup_lose(thread, event))
@@ -260,7 +261,7 @@ keep(TrackThread *thread, const TrackEvent *event, unsigned sessions, uint64_t n
         return startup_keep(thread, event, now_ns) ? 0 : sessions_after_startup(event);
 }
 
-/* The rest of the event is filled in here. Not inlined: it would make the way of short events longer. */
+/* Fills in the rest of the event. Not inlined, as that would make the path of short events longer. */
 static __attribute__((__noinline__)) void
 emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t now_ns) {
         int saved_errno = errno;
@@ -277,12 +278,11 @@ emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t no
         errno = saved_errno;
 }
 
-/* Each function that emits has its own copy of the way of short events, whatever else is in here: a call would be a
- * tenth of it. */
+/* Each function that emits has its own copy of the path of short events: a call would add a tenth to its cost. */
 #define ALWAYS_INLINE inline __attribute__((__always_inline__))
 
 static ALWAYS_INLINE void emit(TrackEvent *event) {
-        /* acquire: pairs with the setting of the bit, which comes behind the session's epoch. */
+        /* acquire: pairs with the store of the bit, which follows that of the session's epoch. */
         unsigned sessions = __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE);
         TrackThread *thread;
         uint64_t now_ns;
@@ -297,7 +297,7 @@ static ALWAYS_INLINE void emit(TrackEvent *event) {
                 return;
         }
         thread->busy = true;
-        /* For a signal handler, all of it is between the two. */
+        /* For a signal handler, all of this lies between the two stores of `busy`. */
         atomic_signal_fence(memory_order_seq_cst);
         now_ns = track_clock_now(&thread->clock);
         if (UNLIKELY(!emit_short(thread, sessions, event, now_ns)))
@@ -323,7 +323,8 @@ void track_say_process(void) {
         thread->busy = false;
 }
 
-/* What only counters have, or is not known yet, stays undefined: clearing it all would cost more than the rest. */
+/* Fields that only counters have, or that are not known yet, stay undefined: clearing all of them would cost more
+ * than the rest. */
 static ALWAYS_INLINE void emit_event(TrackEventType type,
                                      const dt_category *category,
                                      const dt_track *track,

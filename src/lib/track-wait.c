@@ -21,7 +21,7 @@ static bool has_ended;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* pthread_cond_clockwait() is not everywhere. */
+/* pthread_cond_clockwait() does not exist everywhere. */
 static void init(void) {
         pthread_condattr_t attributes;
 

@@ -5,8 +5,8 @@
  * Track events, inside
  *
  *      track-event.c     dt_init(), the data source, whose sessions come and go, and categories
- *      track-session.c   who records what
- *      track-state.c     the sessions and categories that there are; the lock
+ *      track-session.c   which session records which categories
+ *      track-state.c     the tables of sessions and categories; their lock
  *      track-thread.c    what each thread has: a sequence for each session; the public event functions
  *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
  *                        has interned
@@ -15,21 +15,21 @@
  *      startup*.c        events from before a session is there; see startup.h
  *      track-encode.c    events into bytes; knows no state but the stream's tables
  *      track-args.c      the same for the arguments of events
- *      track-descriptor.c  the same for what tracks, threads and the program are
+ *      track-descriptor.c the same for descriptions of tracks, threads and the program
  *      track-details.c   what the program has said about its tracks
- *      track-names.c     what it calls itself, by process-names.c
- *      track-process.c   what tells it from others
+ *      track-names.c     the program's name for itself, by process-names.c
+ *      track-process.c   what identifies it
  *      track-uuid.c      the numbers of tracks
- *      track-counts.c    counters that say differences
+ *      track-counts.c    counters that are written as differences
  *      track-lanes.c     tracks for things that overlap
  *      category.c        categories that are made at run time
  *
- * Most events say nothing that is new, to one session. These are short: they are encoded in shared memory, by a
- * straight line of code that gives up, with nothing done, when there is anything else to do. All others take the long
- * way, through the thread's scratch memory.
+ * Most events go to one session and refer only to names and tracks that it already has. Such events are short:
+ * straight-line code encodes them directly in shared memory, and gives up, with nothing done, if anything else is
+ * needed. All other events take the long way, through the thread's scratch memory.
  *
- * A thread that emits reads the sessions without the lock: a session's epoch tells it whether the writer that it has is
- * of this session, and only when it is not does it take the lock to get another one.
+ * A thread that emits reads the sessions without the lock. A session's epoch tells the thread whether its writer
+ * still belongs to that session; only if not does it take the lock to get another one.
  */
 
 #include <stdatomic.h>
@@ -41,18 +41,18 @@
 #include "lib/track-clock.h"
 #include "wire/wire-writer.h"
 
-/* Behind the sessions' bits in dt_category.enabled, that of what is kept until there are some: see startup.h. No
- * sequence is ever at its place. */
+/* The bit in dt_category.enabled, behind those of the sessions, for events that are kept until there are
+ * sessions: see startup.h. No sequence is ever at its place. */
 #define TRACK_STARTUP_BIT (1u << DT_SESSIONS_MAX)
 #define TRACK_PLACES      (DT_SESSIONS_MAX + 1)
 
 #define TRACK_THREAD_NAME_MAX 64
 #define TRACK_TICK_BYTES_MAX  16
 #define TRACK_INTERNED_BYTES  8192 /* room for what one event interns; more is written out */
-#define TRACK_MISSING_MAX     16   /* times that begins are lost between others that are open */
+#define TRACK_MISSING_MAX     16 /* remembered groups of lost begins, with open slices between them */
 
 typedef struct TrackSession {
-        _Atomic uint32_t epoch;    /* changes when the session does */
+        _Atomic uint32_t epoch;    /* changes whenever another session takes the place */
         _Atomic uint32_t n_clears; /* how often it was asked to reset its incremental state */
 
         /* Under track_lock. */
@@ -60,11 +60,11 @@ typedef struct TrackSession {
         Bytes config;          /* TrackEventConfig */
         unsigned stream;       /* sessions with the same config have the same number */
         bool started;
-        bool continues_startup; /* has got what was kept before it came */
+        bool continues_startup; /* has received the events that were kept before it came */
 } TrackSession;
 
 typedef enum TrackEventType {
-        TRACK_EVENT_PROCESS = 0, /* none: the program has a new name */
+        TRACK_EVENT_PROCESS = 0, /* no event: the program has a new name */
         TRACK_EVENT_SLICE_BEGIN = 1,
         TRACK_EVENT_SLICE_END = 2,
         TRACK_EVENT_INSTANT = 3,
@@ -96,8 +96,8 @@ typedef struct TrackEvent {
 #define TRACK_RECENT_NAME_BYTES 48 /* with their NUL; longer ones are looked at each time */
 #define TRACK_RECENT_UNIT_BYTES 16
 
-/* A track without a parent that was used lately: spares its uuid. Where its texts lay only says where to look for
- * it, as what is there may change. */
+/* A track without a parent that was used lately, so that its uuid need not be computed again. The address of its
+ * texts is only a hint, as what lies there may change. */
 typedef struct TrackRecent {
         const char *name; /* NULL: empty */
         const char *unit;
@@ -108,9 +108,9 @@ typedef struct TrackRecent {
         uint8_t n_field;
 } TrackRecent;
 
-#define TRACK_COUNTS_MAX 64 /* in the whole program, each in each thread */
+#define TRACK_COUNTS_MAX 64 /* in the whole program; a counter counts once in each thread */
 
-/* A counter that says differences. */
+/* A counter that is written as differences. */
 typedef struct TrackCount {
         uint64_t uuid;
         double last;
@@ -122,18 +122,18 @@ typedef struct TrackValue {
         double as_double;
 } TrackValue;
 
-/* What one thread has said, which what it says next refers to. Sessions that record the same categories have it in
- * common, so that an event is encoded once for all of them. Only its thread touches it. */
+/* What one thread has written so far, to which its next packets refer. Sessions that record the same categories
+ * share a stream, so that an event is encoded once for all of them. Only its thread touches it. */
 typedef struct TrackStream {
         uint64_t position; /* counts what was written */
-        uint64_t last_ns;  /* time of the last packet; the next one says the difference */
+        uint64_t last_ns;  /* time of the last packet, from which the next one counts */
         uint32_t name_epoch;
         Intern names;
         Intern arg_names;
         Intern values;    /* of text arguments */
         Intern locations; /* in the source */
         uint32_t n_log_bodies;
-        Intern tracks;            /* uuids that are described */
+        Intern tracks;            /* uuids of tracks that have been described */
         uint64_t recent_track[8]; /* some of them, each at its place */
         TrackRecent recent[TRACK_RECENT];
         uint64_t categories[DT_CATEGORIES_MAX / 64];
@@ -142,10 +142,10 @@ typedef struct TrackStream {
         unsigned n_counts;
 } TrackStream;
 
-/* Open slices directly inside each other that the session has not heard of. */
+/* Open slices, directly inside each other, that the session does not have. */
 typedef struct TrackMissing {
         uint32_t n_slices;
-        uint32_t outer; /* the depth around them */
+        uint32_t outer; /* how many open slices are around them */
 } TrackMissing;
 
 /* One thread in one session. Only its thread touches it. */
@@ -153,22 +153,22 @@ typedef struct TrackSequence {
         const TrackSession *session;
         dt_writer *writer; /* NULL: none yet */
         uint32_t epoch;    /* the session's when the writer was made */
-        uint32_t n_clears; /* the session's when it last began */
-        unsigned stream;   /* the number of its own */
+        uint32_t n_clears; /* the session's value when the sequence last began */
+        unsigned stream;   /* its own number */
         uint64_t
-                position; /* the stream's: it has all that was written since it began. 0: it has to begin */
+                position; /* the stream's, if nothing was missed since it began; 0: the sequence has to begin */
         uint32_t
-                depth; /* open slices on the thread's track, inside the last one whose begin is lost */
+                depth; /* open slices on the thread's track, inside the last one whose begin was lost */
         TrackMissing missing[TRACK_MISSING_MAX];
         unsigned n_missing;
 } TrackSequence;
 
-/* The sequences that an event goes to, of those that have one stream in common. */
+/* The sequences to which an event goes, among those that share one stream. */
 typedef struct TrackMembers {
         TrackStream *stream;
         TrackSequence *sequences[DT_SESSIONS_MAX];
         unsigned n;
-        bool has_event; /* what is being written is or precedes one */
+        bool has_event; /* an event, or a packet that has to precede one, is being written */
 } TrackMembers;
 
 typedef struct TrackScratch {
@@ -181,15 +181,15 @@ typedef struct TrackKept TrackKept; /* startup.h */
 typedef struct TrackThread {
         uint64_t uuid; /* of its track */
         pid_t tid;
-        bool busy;           /* emitting: an event of its own allocator would be one too many */
-        uint32_t name_epoch; /* counts dt_thread_set_name() */
+        bool busy; /* emitting: an event from the thread's own allocator is not recorded */
+        uint32_t name_epoch;              /* counts dt_thread_set_name() */
         char name[TRACK_THREAD_NAME_MAX]; /* "": the kernel's */
         int32_t rank;                     /* 0: none */
         TrackSequence *sequences[TRACK_PLACES];
         TrackStream *streams[DT_SESSIONS_MAX];
         TrackClock clock;
         TrackScratch *scratch; /* with the first sequence */
-        TrackKept *kept;       /* from before a session was there; or NULL */
+        TrackKept *kept;       /* events from before there was a session; or NULL */
 } TrackThread;
 
 /*
@@ -201,8 +201,8 @@ extern TrackSession track_sessions[TRACK_PLACES];
 /* The registered categories, under the lock. */
 extern dt_category *track_categories;
 
-/* Guards what is said to be under it, in all of track-*.c and startup*.c. Taken before the library's lock, never while
- * that is held. */
+/* Guards everything in track-*.c and startup*.c that a comment puts under it. It is taken before the library's
+ * lock, never while that is held. */
 void track_lock(void);
 void track_unlock(void);
 bool track_try_lock(void); /* False: another thread holds it */
@@ -228,7 +228,7 @@ int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kep
 /* Whether dt_init() was successful. With the lock. */
 bool track_is_offered(void);
 
-/* This is a forked child, a program by itself, and nothing of its parent's is there yet. With the lock. */
+/* In a forked child, which is a program of its own: forgets what its parent had. With the lock. */
 void track_forget_parent(void);
 
 /*
@@ -237,10 +237,11 @@ void track_forget_parent(void);
 
 /* Both are set by track_introduce_process(). */
 extern uint64_t track_process_uuid; /* see process-uuid.h */
-/* A random number, for what is no other program's even after exec(), when the process is the same: threads, flows. */
+/* A random number, for ids that no other program may share, such as those of threads and flows. After exec() the
+ * process is the same, but the program is not. */
 extern uint64_t track_program_seed;
 
-/* /proc/self/cmdline, with a NUL behind it. Read once, as every thread says it in every session. */
+/* /proc/self/cmdline, with a NUL behind it. Read once, as every thread writes it in every session. */
 extern char *track_cmdline;
 extern size_t track_n_cmdline;
 
@@ -253,16 +254,16 @@ int track_introduce_process(void);
 
 #define TRACK_ROOT_UUID 0
 
-/* Whether the track is not one of the program's own, and needs no description. */
+/* Whether the track is predefined, and so needs no description. */
 static inline bool track_is_given(const dt_track *track) {
         return track == &dt_thread_track || track == &dt_root_track;
 }
 
-/* A number for a track, made of its name, unit and id and those of its parents, below these numbers. Never to be
- * changed: it is how programs agree about tracks under the root. */
+/* A track's number, computed from its name, unit and id and from those of its parents, below the given numbers.
+ * This must never change: programs agree about tracks under the root by it. */
 uint64_t track_hash(const dt_track *track, uint64_t process, uint64_t thread, uint64_t root);
 
-/* NULL: the program's. `thread_uuid` is that of the thread whose event it is for. */
+/* The track's uuid; NULL: the program's own track. `thread_uuid` is that of the thread whose event it is for. */
 uint64_t track_uuid(const dt_track *track, uint64_t thread_uuid);
 
 /*
@@ -291,7 +292,8 @@ bool track_sequence_write_short(TrackSequence *sequence,
                                 const TrackEvent *event,
                                 uint64_t now_ns);
 
-/* Writes an event, after what has to come before it. What fails is lost, and counted by the writer. */
+/* Writes an event, after the packets that have to come before it. What cannot be written is lost, and the writer
+ * counts it. */
 void track_members_write(TrackMembers *members,
                          TrackThread *thread,
                          const TrackEvent *event,
@@ -315,15 +317,16 @@ void track_encode_event(WireWriter *packet,
                         const TrackEvent *event,
                         uint64_t since_ns);
 
-/* An event whose texts and track have been said before, and which has none but simple arguments: most are. Unchecked:
- * there is room for SMB_WRITER_SMALL_MAX bytes. Returns its end, or NULL: it is no such event. */
+/* Encodes an event whose texts and track are known to the stream, and which has only simple arguments: most
+ * events are such. There must be room for SMB_WRITER_SMALL_MAX bytes, which is not checked. Returns where it
+ * ends, or NULL if it is not such an event. */
 uint8_t *
 track_encode_short(uint8_t *at, TrackStream *stream, const TrackEvent *event, uint64_t since_ns);
 
 /* The track of an event has been described: next time the event may be short. */
 void track_remember(TrackStream *stream, const TrackEvent *event);
 
-/* Nothing but the time, for sequences that skip an event. */
+/* Writes only the time, for sequences that skip an event. */
 void track_encode_tick(WireWriter *packet, uint64_t since_ns);
 
 /*

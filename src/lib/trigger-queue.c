@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A trigger leaves the queue when it has been sent on all connections, or when its time is over. There is no timer for
- * that: an expired trigger is not sent, and makes room for the next one.
+ * A trigger leaves the queue when it has been sent on all connections, or when its time is over. There is no timer
+ * for that: an expired trigger is never sent, and its place is used for the next one.
  */
 
 #include <errno.h>

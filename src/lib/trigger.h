@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Triggers that wait to be sent. They are put in a queue by any thread, and the private thread sends them on each
- * connection as soon as that can be used.
+ * Triggers that wait to be sent. Any thread queues them, and the private thread sends them on each connection as
+ * soon as the connection can be used.
  */
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ typedef struct Trigger Trigger; /* a block of malloc() */
 
 int trigger_new(Trigger **ret, const char *name, uint64_t now_ns);
 
-/* Takes it over on success. With the lock held. Returns 0 or -ENOBUFS. */
+/* Takes ownership on success. With the lock held. Returns 0 or -ENOBUFS. */
 int triggers_append(Trigger *trigger, uint64_t now_ns);
 
 /* Private thread only. */

@@ -37,7 +37,8 @@ DT_EXPORT bool dt_writer_begins(dt_writer *writer) {
         return true;
 }
 
-/* Of all kinds together, each behind the number of its own: what is the same text in two kinds has two numbers. */
+/* One table for all kinds: each text is stored behind the number of its kind, so the same text in two kinds has
+ * two numbers. */
 static int intern_of_kind(Intern *interned,
                           uint32_t kind,
                           const void *data,

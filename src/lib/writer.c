@@ -24,7 +24,7 @@ enum {
         FIELD_FIRST_PACKET_ON_SEQUENCE = 87,
 };
 
-/* What Perfetto's writers say when the shared memory was full: dropped by the producer. */
+/* The mark that Perfetto's writers use when the shared memory was full: dropped by the producer. */
 #define DROPPED_BY_PRODUCER 257
 
 #define MARKS_BYTES_MAX 16
@@ -53,7 +53,7 @@ static inline bool enter(dt_writer *writer) {
         /* acquire: pairs with the private thread's giving it back. */
         while (UNLIKELY(atomic_load_explicit(&writer->claimed, memory_order_acquire))) {
                 atomic_store_explicit(&writer->busy, false, memory_order_release);
-                sched_yield(); /* the claimant does not wait for us, and does one chunk */
+                sched_yield(); /* the private thread does not wait for us here, and takes only one chunk */
                 if (library_inert())
                         return false;
                 writer_set_busy(writer);
@@ -65,7 +65,7 @@ static inline bool enter(dt_writer *writer) {
 }
 
 void writer_leave(dt_writer *writer) {
-        /* The writer was ended while we were in here for longer than the private thread waits. */
+        /* The writer was ended while this thread was in it for longer than the private thread waits. */
         if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 smb_writer_deinit(&writer->smb);
         atomic_store_explicit(&writer->busy, false, memory_order_release);

@@ -24,8 +24,8 @@ struct dt_writer {
         List link;  /* in dt_instance.writers, under the lock */
         bool begun; /* a packet got through */
 
-        _Atomic bool cleared; /* state shall start over */
-        Intern *interned;     /* what dt_writer_intern() knows, or NULL */
+        _Atomic bool cleared; /* the incremental state has to start over */
+        Intern *interned;     /* the names that dt_writer_intern() has numbered, or NULL */
 
         _Atomic bool busy;    /* the writer's thread is in smb */
         _Atomic bool claimed; /* the private thread wants smb, or has it */
@@ -38,10 +38,11 @@ void writer_count_lost(const dt_writer *writer);
 /* dt_writer_write() from inside of the library, in a process that is not a forked child. */
 int writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 
-/* The same for what is no event, and takes none with it when it finds no room: that is not counted as a loss. */
+/* The same for packets that are not events and need none: if there is no room for one, that is not counted as a
+ * loss. */
 int writer_try(dt_writer *writer, const void *packet, size_t n_bytes);
 
-/* Whether membarrier(2) does the expensive half of keeping apart. Set by writers_prepare(). */
+/* Whether membarrier(2) does the expensive half of the synchronisation. Set by writers_prepare(). */
 extern bool writers_have_membarrier;
 
 static inline void writer_set_busy(dt_writer *writer) {
@@ -55,8 +56,8 @@ static inline void writer_set_busy(dt_writer *writer) {
 /* Releases smb, and cleans up if the private thread could not wait for the release. */
 void writer_leave(dt_writer *writer);
 
-/* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. Returns NULL if
- * nothing has happened, and it is writer_write() that has to find out why. */
+/* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. Returns NULL
+ * if nothing was done; writer_write() then finds out why. */
 static inline uint8_t *writer_place_small(dt_writer *writer) {
         uint8_t *place = NULL;
 
@@ -83,7 +84,7 @@ static inline void writer_put_placed(dt_writer *writer, size_t n_bytes) {
 /* Once, before the first writer. */
 void writers_prepare(void);
 
-/* What it has interned. */
+/* What the writer has interned. */
 void writer_state_deinit(dt_writer *writer);
 
 /* Makes dt_writer_begins() return true. With the lock held. */
