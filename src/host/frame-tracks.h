@@ -11,7 +11,7 @@
 #include "host/frames.h"
 #include "host/track-writer.h"
 
-/* A frame that ended at `at_ns`, below the process's track. `label` says what kind of frames these are. */
+/* Writes a frame that ended at `at_ns`, below the process's track. `label` says what kind of frame it is. */
 void frame_tracks_write(TrackWriter *tracks,
                         uint64_t process,
                         const char *label,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Frames: from the moments at which a surface's frames were finished or shown to intervals, and which were late */
+/* Frames: turns the moments at which a surface's frames were finished or shown into intervals, and tells which
+ * were late */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static FrameRun *find(Frames *frames, const FrameKey *key) {
         return NULL;
 }
 
-/* The lowest number that no other one has, so that names of tracks come again. */
+/* The lowest number that no other surface has, so that names of tracks are reused. */
 static unsigned free_ordinal(const Frames *frames, const FrameKey *key) {
         unsigned ordinal = 1;
 
@@ -44,7 +45,7 @@ static unsigned free_ordinal(const Frames *frames, const FrameKey *key) {
         return ordinal;
 }
 
-/* In place of the one that was not seen for longest: of all, or of the process's own. */
+/* Takes the place of the surface that has not been seen for longest: of all surfaces, or of the process's own. */
 static FrameRun *make(Frames *frames, const FrameKey *key) {
         FrameRun *oldest = &frames->runs[0], *oldest_own = NULL;
         unsigned n_own = 0;
@@ -112,7 +113,7 @@ static void add_interval(FrameRun *run, uint64_t at_ns, uint64_t refresh_ns, Fra
         run->intervals[run->n_intervals++ % FRAME_INTERVALS] = interval;
 }
 
-/* Frames of the last second, when one has passed. */
+/* Reports the frames of the last second once it has passed. */
 static int count_second(FrameRun *run, uint64_t at_ns) {
         uint64_t passed = at_ns - run->second_ns;
         int fps = -1;

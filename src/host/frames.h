@@ -2,12 +2,14 @@
 #pragma once
 
 /*
- * Frames: from the moments at which a surface's frames were finished or shown to intervals, and which were late
+ * Frames: turns the moments at which a surface's frames were finished or shown into intervals, and tells which were
+ * late
  *
- * What counts as late depends on what is usual: a film with 30 frames a second is not late on a display with 60. So the
- * measure is the display's time of refresh if it is known, but not less than the median of the last intervals. After a
- * pause nothing was wanted, so the next frame begins a new run and is not late. Memory is fixed; of surfaces beyond the
- * limit, those that have not been seen for longest are forgotten: of the same process, if that has very many.
+ * What counts as late depends on what is usual: a film with 30 frames a second is not late on a display with 60. So
+ * the measure is the display's time of refresh if it is known, but not less than the median of the last intervals. A
+ * program that pauses wants no frames, so the first one after a pause begins a new run and is not late. Memory is
+ * fixed; beyond the limit, the surface that has not been seen for longest is forgotten, or one of the same process
+ * if that has very many.
  */
 
 #include <stdbool.h>
@@ -17,11 +19,11 @@
 
 #define FRAME_RUNS_MAX     256 /* surfaces */
 #define FRAME_RUNS_OF_ONE  32  /* process */
-#define FRAME_INTERVALS    31  /* of which the median is taken */
+#define FRAME_INTERVALS    31  /* intervals of which the median is taken */
 #define FRAME_PAUSE_NS     UINT64_C(250000000)
 #define FRAME_REFRESH_NS   UINT64_C(16666667) /* where nobody says */
 #define FRAME_REFRESH_MAX  UINT64_C(200000000)
-#define FRAME_INTERVALS_OK 5 /* before as many are known, none is late */
+#define FRAME_INTERVALS_OK 5 /* until this many intervals are known, no frame is late */
 
 typedef struct FrameKey {
         pid_t pid;
@@ -32,8 +34,7 @@ typedef struct FrameKey {
 
 typedef struct FrameRun {
         FrameKey key;
-        unsigned
-                ordinal; /* from 1 on, of this kind in this process; may have been another surface's */
+        unsigned ordinal; /* counts from 1 for each kind and process; may be reused */
         uint64_t used_ns; /* 0: free */
         uint64_t last_ns, n_frames;
         uint64_t intervals[FRAME_INTERVALS];
@@ -45,11 +46,11 @@ typedef struct FrameRun {
 typedef struct Frame {
         unsigned ordinal;
         uint64_t number; /* in the recording, from 1 on */
-        bool has_begin;  /* it followed on another one */
+        bool has_begin;  /* another frame came directly before it */
         uint64_t begin_ns;
         uint64_t usual_ns; /* what was expected */
         unsigned n_missed; /* frames that could have been in between; late if not 0 */
-        int fps;           /* of the second that has just ended; -1: it has not */
+        int fps;           /* in the second that has just ended; -1: none has */
 } Frame;
 
 typedef struct Frames {

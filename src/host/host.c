@@ -22,7 +22,7 @@
 #define HOST_MEMORY_BYTES \
         (4u << 20) /* shared with the service: the rings of many CPUs are drained at once */
 #define HOST_PAGE_BYTES  (32u << 10) /* one chunk each: a bundle needs few fragments */
-#define HOST_ERROR_BYTES 1024        /* of the text that says why an instance cannot record */
+#define HOST_ERROR_BYTES 1024        /* of the reason why an instance cannot record */
 
 #define NS_PER_US 1000u
 
@@ -44,11 +44,11 @@ typedef struct HostInstance {
         PacketSink sink;
         SessionLink *link;
         sd_event_source *timer;
-        sd_event_source *readable; /* NULL without a descriptor, and before start */
-        sd_event_source *overdue;  /* NULL: it may record for ever, or has not begun */
-        sd_event_source *stopping; /* until when what was asked for may still come */
+        sd_event_source *readable; /* NULL without a descriptor, and before the start */
+        sd_event_source *overdue;  /* NULL: it may record without limit, or has not begun */
+        sd_event_source *stopping; /* until when requested data may still arrive */
         dt_reply *stop_reply;      /* NULL: it is not stopping */
-        void *permit;              /* NULL: it needs none */
+        void *permit;              /* NULL: it needs no grant */
         uint64_t longest_ns;       /* after its start */
 } HostInstance;
 
@@ -235,7 +235,7 @@ static void source_note(HostSource *source, char *why) {
         dt_source_update(source->dt, &options);
 }
 
-/* A refusal has the same words as the list. */
+/* A refusal uses the same words as the list. */
 static int source_check(HostSource *source, char **ret_error) {
         source_note(source, source_why_unavailable(source));
         return source->unavailable ? probe_refuse(ret_error, "%s", source->unavailable) : 0;
@@ -271,7 +271,7 @@ static int instance_new(HostInstance **ret,
         return 0;
 }
 
-/* Of what this machine has; why it has not is no secret. */
+/* Only for sources that this machine has; why it lacks one is no secret. */
 static int instance_permit(HostInstance *instance,
                            Request *request,
                            const DataSourceConfig *config,
@@ -281,7 +281,7 @@ static int instance_permit(HostInstance *instance,
         instance->longest_ns = UINT64_MAX;
         if (!host->permits)
                 return 0;
-        /* What was permitted is what the config names, whatever it is set up as. */
+        /* Permission is given for the source that the config names, so the instance must be one of that source. */
         if (!config->name || !streq(config->name, instance->ops->name))
                 return probe_refuse(&request->error, "the config is of another data source");
         return host->permits->take(&instance->permit,
@@ -377,7 +377,7 @@ static void instance_wait(HostInstance *instance, dt_reply **reply) {
         instance_turn(instance);
 }
 
-/* Longer than it was allowed to: the service should have stopped it. */
+/* It has recorded for longer than it may: the service should have stopped it. */
 static int on_overdue(sd_event_source *source, uint64_t due_us, void *userdata) {
         HostInstance *instance = userdata;
 
@@ -495,8 +495,8 @@ static void host_run_queue(Host *host) {
         }
 }
 
-/* From then on the library's thread carries out its requests itself. So no other may be left, or be under way: one of
- * them could be about an instance that a later one frees. */
+/* From then on the library's thread carries out its requests itself. So no request may be left or under way: it
+ * could be about an instance that a later one frees. */
 static bool host_close(Host *host) {
         pthread_mutex_lock(&host->lock);
         host->closing = list_is_empty(&host->requests);

@@ -50,11 +50,12 @@ typedef struct HostPermits {
                     uint64_t *ret_longest_ns,
                     ProbeOwner *ret_owner,
                     char **ret_error);
-        /* The instance is no more. */
+        /* The instance has been freed. */
         void (*give_back)(void *permit);
 } HostPermits;
 
-/* Before the loop runs; without them everything may. `permits` and `userdata` outlive the host. */
+/* Call it before the loop runs; without permits everything is allowed. `permits` and `userdata` must outlive the
+ * host. */
 void host_set_permits(Host *host, const HostPermits *permits, void *userdata);
 
 /* Stops all instances and unregisters the data sources. The loop must no longer be running. */

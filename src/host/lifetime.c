@@ -45,8 +45,8 @@ void lifetime_set_busy(Lifetime *lifetime, bool is_busy) {
         sd_event_source_set_enabled(lifetime->idle, is_busy ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* The process that has listened on the socket last, which the kernel reveals to a process that connects. The connection
- * itself is not used. */
+/* The process that last listened on the socket, which the kernel reveals to any process that connects. The
+ * connection itself is not used. */
 static int socket_owner(pid_t *ret, const char *path) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         _cleanup_(fd_closep) int fd = -1;
@@ -78,7 +78,7 @@ static int lifetime_watch_owner(Lifetime *lifetime, pid_t pid) {
         return MIN(r, 0);
 }
 
-/* While somebody keeps the socket, it is still that of the dead process until the next one listens. */
+/* While a keeper holds the socket, the kernel still names the dead process until the next one listens. */
 static int on_search(sd_event_source *source, uint64_t now_us, void *userdata) {
         Lifetime *lifetime = userdata;
         pid_t pid;

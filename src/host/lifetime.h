@@ -4,9 +4,9 @@
 /*
  * Lifetime: when a program with data sources ends
  *
- * One that systemd or a bus has started ends when it has had nothing to do for a while, and is started again when it is
- * needed. One that serves a private service ends with that service: with the process that listens on its socket, unless
- * another one does so soon, as a killed service may be started again.
+ * A program that systemd or a bus has started ends when it has had nothing to do for a while, and is started again
+ * when it is needed. A program that serves a private service ends with that service: with the process that listens
+ * on its socket, unless another one does so soon, as a killed service may be started again.
  */
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@
 
 #define LIFETIME_IDLE_US UINT64_C(5000000)
 #define LIFETIME_RETURN_US \
-        UINT64_C(10000000) /* that nobody may listen, while the socket is still there */
+        UINT64_C(10000000) /* how long nobody may listen, while the socket is still there */
 
 typedef struct Lifetime {
         sd_event *event;
-        sd_event_source *idle;  /* NULL: it does not end by itself */
+        sd_event_source *idle;  /* NULL: the program does not end by itself */
         sd_event_source *owner; /* NULL: nobody listens on a socket */
         int owner_fd;
         sd_event_source *search; /* for the next owner */
@@ -33,7 +33,7 @@ typedef struct Lifetime {
 int lifetime_until_idle(Lifetime *lifetime, sd_event *event);
 int lifetime_until_service_ends(Lifetime *lifetime, sd_event *event, const char *socket);
 
-/* Of no effect without lifetime_until_idle(). */
+/* Has no effect without lifetime_until_idle(). */
 void lifetime_set_busy(Lifetime *lifetime, bool is_busy);
 
 void lifetime_deinit(Lifetime *lifetime);

@@ -60,8 +60,8 @@ typedef struct PacketWriter {
         PacketSink *sink;
         Bytes memory;
         WireWriter wire;
-        uint64_t n_packets; /* that the sink took */
-        uint64_t n_dropped; /* that the sink refused, or that did not fit into memory */
+        uint64_t n_packets; /* packets that the sink took */
+        uint64_t n_dropped; /* packets that the sink refused, or that did not fit into memory */
 } PacketWriter;
 
 #define PACKET_BYTES_MAX (4u << 20) /* a packet that would be larger is dropped and counted */

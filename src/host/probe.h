@@ -45,7 +45,7 @@ typedef struct ProbeNotes {
 
 #define PROBE_NOTES_MAX 32 /* of one instance; further notes are only logged */
 
-/* For whom something is recorded: the user and group of whose connection or process asked for it. */
+/* For whom something is recorded: the user and group of the connection or process that asked for it. */
 typedef struct ProbeOwner {
         uid_t uid;
         gid_t gid;

@@ -46,7 +46,7 @@ static void read_name(char name[static PROGRAM_NAME_BYTES], pid_t pid, const cha
         snprintf(name, PROGRAM_NAME_BYTES, "%s", line ?: fallback);
 }
 
-/* Behind a key at the beginning of a line, or NULL. */
+/* What follows a key at the beginning of a line, or NULL. */
 static const char *find_value(const char *status, const char *key) {
         const char *at = strstr(status, key);
 
@@ -70,7 +70,7 @@ static uint64_t read_uuid(pid_t pid) {
         return stat ? process_uuid_make(stat, pid) : 0;
 }
 
-/* What is known of a thread that has ended stays as it is. */
+/* Nothing new can be read about a thread that has ended, so what is known stays. */
 static void read_all(ProgramName *name, pid_t tid, uint64_t now_ns) {
         ProgramName fresh = { .tid = tid, .read_ns = now_ns };
 
@@ -94,7 +94,7 @@ static bool may_read(ProgramNames *names, uint64_t now_ns) {
         return names->n_read++ < PROGRAM_NAMES_READ;
 }
 
-/* The thread's place, or of its neighbours the one that was not asked for for longest. */
+/* The thread's place, or that of the neighbour that has not been asked for for the longest time. */
 static ProgramName *find_place(ProgramNames *names, pid_t tid) {
         ProgramName *oldest = NULL;
 
@@ -116,7 +116,7 @@ static const ProgramName *unread(ProgramNames *names, pid_t tid) {
         return &names->unread;
 }
 
-/* What has our numbers would be others: a wrong name is worse than none. */
+/* The same numbers would be other processes here: a wrong name is worse than none. */
 static const ProgramName *nameless(ProgramNames *names, pid_t tid) {
         (void)unread(names, tid);
         names->unread.pid = tid;

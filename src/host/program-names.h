@@ -5,11 +5,11 @@
  * Program names: to which process a thread belongs, whose that is, and what both are called
  *
  * Read from /proc when a thread is first seen, and again after some seconds: numbers are used again, and programs
- * change names. Names are whatever programs call themselves, made printable. A thread that has ended meanwhile keeps a
- * number for a name.
+ * change names. Names are what programs call themselves, made printable. A thread that has ended before that keeps
+ * its number as its name.
  *
- * To read a name takes some ten microseconds, and other programs may decide which ones are asked for. So only
- * PROGRAM_NAMES_READ are read in a moment, and the rest stay numbers for now.
+ * Reading a name takes tens of microseconds, and other programs may decide which ones are asked for. So only
+ * PROGRAM_NAMES_READ are read within a short time, and the others stay numbers for now.
  */
 
 #include <stdbool.h>
@@ -25,17 +25,17 @@
 
 typedef struct ProgramName {
         pid_t tid, pid;
-        uid_t uid;      /* of the process, as far as it has not ended */
-        bool is_nested; /* in a pid namespace of its own: the numbers that it knows are not ours */
-        uint64_t process_uuid; /* of its track; 0: the process has ended */
+        uid_t uid;             /* of the process, as far as it has not ended */
+        bool is_nested;        /* it has a pid namespace of its own, with other numbers than ours */
+        uint64_t process_uuid; /* the uuid of its track; 0: the process has ended */
         char thread[PROGRAM_NAME_BYTES], process[PROGRAM_NAME_BYTES];
         uint64_t read_ns, used_ns;
 } ProgramName;
 
 typedef struct ProgramNames {
-        bool are_foreign; /* the numbers are those of another pid namespace than ours: nothing has a name */
+        bool are_foreign; /* numbers come from another pid namespace than ours, so nothing has a name */
         ProgramName *names;
-        ProgramName unread; /* for those that were one too many, and those without a name */
+        ProgramName unread; /* for threads beyond the limit, and threads without a name */
         uint64_t moment_ns; /* when it began */
         unsigned n_read;
 } ProgramNames;

@@ -4,8 +4,8 @@
 /*
  * Program: what the main() of every program with data sources does
  *
- * Its options are its own; what is said about them, the event loop, and the name on a bus that keeps a second one from
- * running beside it are the same for all.
+ * Each program has options of its own. How mistakes in them are reported, the event loop, and the name on a bus that
+ * keeps a second instance from running are the same for all.
  */
 
 #include <stdbool.h>
@@ -18,14 +18,15 @@
 /* Prints what --list-sources asks for; `format` is its argument, or NULL. Returns 0 or -EINVAL. */
 int program_list_sources(const ProbeOps *const *probes, size_t n_probes, const char *format);
 
-/* What is wrong with the command line once getopt_long() is done. Returns 0 or -EINVAL. */
+/* Reports what is wrong with the command line once getopt_long() is done. Returns 0 or -EINVAL. */
 int program_check_arguments(int argc, char **argv, bool is_standalone);
 
-/* Before the library's thread starts, which inherits the mask of signals. A standalone program logs only warnings: its
- * stderr is the terminal of the user who records, and the session already reports what it cannot record. */
+/* Call it before the library's thread starts, which inherits the signal mask. A standalone program logs only
+ * warnings: its stderr is the terminal of the user who records, and the session already reports what it cannot
+ * record. */
 void program_prepare(bool is_standalone);
 
-/* A loop that ends with SIGTERM and SIGINT, and keeps the unit's watchdog content. Returns 0 or a negative errno. */
+/* Makes a loop that ends on SIGTERM and SIGINT, and feeds the unit's watchdog. Returns 0 or a negative errno. */
 int program_make_loop(sd_event **ret);
 
 /* Takes `name`, which only one instance of the program can own, and ends the loop when the bus goes away. Returns 0

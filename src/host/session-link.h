@@ -24,7 +24,7 @@ struct SessionLink {
         uint64_t session_id;
         unsigned n_references;
         PidSet pids;
-        SessionResolve *resolve; /* NULL while nobody wants to know */
+        SessionResolve *resolve; /* NULL while no probe watches */
         void *userdata;
 };
 

@@ -31,7 +31,7 @@ static void print_source(const ProbeOps *ops, const char *why) {
         print_line("because", why);
 }
 
-/* Our own texts and those of the kernel: control characters would be a mistake, and nothing to keep. */
+/* The texts are ours and the kernel's: a control character in them would be a mistake, and is dropped. */
 static void print_json_string(const char *key, const char *text, const char *end) {
         printf("    \"%s\": ", key);
         if (!text) {

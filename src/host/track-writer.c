@@ -233,7 +233,7 @@ static bool end_event(TrackWriter *writer, WireWriter *wire, size_t begin) {
         return writer_end(writer);
 }
 
-/* Whether the value of a counter is another than before; NULL: it is not, or there is no such track. */
+/* Returns the track if its counter has another value than before; NULL: it does not, or there is no such track. */
 static TrackSlot *changed_slot(TrackWriter *writer, uint64_t track, int64_t value) {
         TrackSlot *slot = described_slot(writer, track);
 

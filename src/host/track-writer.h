@@ -19,7 +19,7 @@
 
 #include "host/packet-writer.h"
 
-#define TRACKS_MAX 16384 /* of one source; values of further tracks are counted as refused */
+#define TRACKS_MAX 16384 /* in one source; values of further tracks are counted as refused */
 
 /* perfetto.protos.CounterDescriptor.Unit */
 typedef enum TrackUnit {
@@ -44,7 +44,7 @@ typedef struct TrackWriter {
         bool says_cleared;  /* the next packet begins the sequence again */
         uint32_t n_cleared; /* how often all descriptions were forgotten */
         uint64_t n_refused;
-        uint32_t clock_id; /* of all times; 0: the trace's own clock */
+        uint32_t clock_id; /* the clock of all times; 0: the trace's own */
 } TrackWriter;
 
 /* `source` is the data source's name. */
@@ -57,13 +57,13 @@ void track_writer_deinit(TrackWriter *writer);
 uint64_t track_group(TrackWriter *writer, uint64_t parent, const char *name);
 uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, TrackUnit unit);
 
-/* As track_group(), for tracks that viewers show in the order of their first events. */
+/* The same as track_group(), for tracks that viewers show in the order of their first events. */
 uint64_t track_timeline(TrackWriter *writer, uint64_t parent, const char *name);
 
 /* Writes a counter's value at `now_ns`, unless it has not changed. A track of 0 is ignored. */
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value);
 
-/* The same of a counter whose values are no whole numbers. */
+/* The same for a counter whose values are not whole numbers. */
 void track_count_double(TrackWriter *writer, uint64_t track, uint64_t now_ns, double value);
 
 /* An argument of an instant: a text, or, if `text` is NULL, a number. */
@@ -72,7 +72,7 @@ typedef struct TrackArgument {
         int64_t number;
 } TrackArgument;
 
-/* The track of a process, by the number that shared/process-uuid.h makes; as track_group(). */
+/* The track of a process, by the number that shared/process-uuid.h computes; otherwise the same as track_group(). */
 uint64_t track_process(TrackWriter *writer, uint64_t uuid, pid_t pid, const char *name);
 
 /* perfetto.protos.TrackEvent.Type */

@@ -3,11 +3,11 @@
 /*
  * The call CheckAuthorization() of org.freedesktop.PolicyKit1.Authority, and what it replies.
  *
- * When a program ends, its own authentication agent often ends with it, and polkit gives up the question by itself. If
- * it is told to give the question up at the same moment, polkit 122 can wait for itself forever (its main thread calls
- * the agent from within g_cancellable_cancel() while GDBus's thread is in g_cancellable_disconnect()), and then no
- * program on the machine gets an answer. So a question that nobody waits for any longer is taken back only after a
- * moment in which polkit has not answered it.
+ * When a program ends, its own authentication agent often ends with it, and polkit gives up the question on its own.
+ * If it is told to give the question up at the same moment, polkit 122 can wait for itself forever (its main thread
+ * calls the agent from within g_cancellable_cancel() while GDBus's thread is in g_cancellable_disconnect()), and
+ * then no program on the machine gets an answer. So a question that nobody waits for any longer is taken back only
+ * after a moment in which polkit has not answered it.
  */
 
 #include <errno.h>
@@ -32,11 +32,11 @@ struct PolkitCheck {
         uid_t user;
         bool is_interactive;
         char id[POLKIT_ID_BYTES]; /* polkit's cancellation id: ours to choose, unique on our connection */
-        sd_bus_slot *slot;        /* NULL: it is answered, or was never sent */
+        sd_bus_slot *slot;        /* NULL: the call has been answered, or was never sent */
         PolkitCheckDone done; /* NULL: nobody waits for the answer any longer */
         void *userdata;
 
-        /* Of one that nobody waits for: the bus has its slot, with which it goes. */
+        /* Ends a question that nobody waits for. The bus then owns its slot, and frees both together. */
         sd_event_source *timer;
 };
 
@@ -60,7 +60,7 @@ static void cancel(sd_bus *bus, const char *id) {
 }
 
 /*
- * Those that nobody waits for
+ * Questions that nobody waits for
  */
 
 static void on_left_gone(void *userdata) {
@@ -80,7 +80,7 @@ static int on_left_late(sd_event_source *timer, uint64_t at_usec, void *userdata
         return 0;
 }
 
-/* False: it cannot be left to the bus. */
+/* Returns false if the question cannot be left to the bus. */
 static bool leave(PolkitCheck *check) {
         sd_event *event = sd_bus_get_event(check->bus);
 
@@ -116,8 +116,8 @@ PolkitCheck *polkit_check_free(PolkitCheck *check) {
         return NULL;
 }
 
-/* A challenge although a person could have been asked means that there was nobody to ask: the user has no
- * authentication agent. To ask again would not help. */
+/* If polkit still asks for authentication although interaction was allowed, there was nobody to ask: the user has
+ * no authentication agent. Asking again would not help. */
 static PolkitVerdict check_read(const PolkitCheck *check, sd_bus_message *reply) {
         int is_authorized, is_challenge, r;
 

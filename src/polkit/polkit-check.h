@@ -4,8 +4,8 @@
 /*
  * Polkit check: one question to polkit, asked asynchronously
  *
- * The service and the probes ask about the same recordings, each for itself: the question, how the answer is read and
- * how a question is taken back are the same for both. Whom to ask about, and what follows from the answer, is theirs.
+ * The service and the probes each ask about the same recordings. How the question is asked, answered and taken back
+ * is the same for both. Whom it is about, and what follows from the answer, is up to them.
  */
 
 #include <stdbool.h>
@@ -16,12 +16,12 @@
 
 #include "shared/macro.h"
 
-#define POLKIT_TIMEOUT_USEC (UINT64_C(25) * 1000000) /* it only looks at its rules */
+#define POLKIT_TIMEOUT_USEC (UINT64_C(25) * 1000000) /* polkit only looks at its rules */
 #define POLKIT_PERSON_TIMEOUT_USEC \
         (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
 
-/* How long polkit may still answer a question that nobody waits for, and how many there may be of these: beyond that
- * limit they are taken back at once. */
+/* How long polkit may still answer a question that nobody waits for, and how many such questions there may be:
+ * beyond that limit they are taken back at once. */
 #define POLKIT_LEFT_USEC (UINT64_C(250) * 1000)
 #define POLKIT_LEFT_MAX  64
 
@@ -31,19 +31,19 @@ typedef enum PolkitVerdict {
         POLKIT_VERDICT_GRANTED,
         POLKIT_VERDICT_DENIED,
         POLKIT_VERDICT_NEEDS_INTERACTION, /* polkit would ask a person, but the question does not allow it */
-        POLKIT_VERDICT_UNAVAILABLE, /* there is no polkit here, or it does not answer */
+        POLKIT_VERDICT_UNAVAILABLE, /* polkit is not installed, or does not answer */
 } PolkitVerdict;
 
 /* A connection on the bus, or a process: then polkit knows its seat and session by its number and its start time. */
 typedef struct PolkitSubject {
         uid_t uid;
-        uid_t user;       /* whose limits count for it, and who is named in the log */
+        uid_t user;       /* whose limits apply, and who is named in the log */
         const char *name; /* on the bus; NULL: */
         pid_t pid;
         uint64_t start_time; /* of the process, in the kernel's ticks */
 } PolkitSubject;
 
-/* A detail that rules can look at, and that the prompt's text may name. */
+/* A detail that rules can examine, and that the prompt's text may name. */
 typedef struct PolkitDetail {
         const char *key;
         const char *value;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Assertions of code that also runs in other people's processes, which must never be aborted
+ * Assertions in code that also runs in other people's processes, which must never be aborted
  *
  * They hold in sanitizer builds, which only tests use.
  */

@@ -30,7 +30,7 @@ static inline size_t bisect_numbers(const void *items,
         return low;
 }
 
-/* The same by a member of type uint64_t. */
+/* The same for a member of type uint64_t. */
 #define bisect(items, n_items, member, number) \
         bisect_numbers(                        \
                 items, n_items, sizeof(*(items)), offsetof(__typeof__(*(items)), member), number)

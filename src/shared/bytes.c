@@ -9,7 +9,7 @@
 
 #define BYTES_FIRST 256
 
-/* What is allocated here never has an odd size. */
+/* Sizes that are allocated here are never odd. */
 static bool bytes_are_lent(const Bytes *bytes) {
         return bytes->n_allocated % 2;
 }

@@ -109,12 +109,12 @@ Confinement confinement_read(int proc_fd, pid_t pid) {
         _cleanup_(freep) char *cgroup = NULL, *mountinfo = NULL, *label = NULL;
 
         if (pid <= 0)
-                return CONFINEMENT_UNKNOWN; /* a process of another pid namespace */
+                return CONFINEMENT_UNKNOWN; /* the process belongs to another pid namespace */
         if (proc_fd < 0)
                 proc_fd = own_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (proc_fd < 0)
                 return CONFINEMENT_UNKNOWN;
-        /* A mark that is there but could not be read must not be taken for one that is not there. */
+        /* A mark that could not be read must not be taken for a missing one. */
         if (read_of(&cgroup, proc_fd, pid, "cgroup", CGROUP_BYTES_MAX) < 0 ||
             read_of(&label, proc_fd, pid, "attr/apparmor/current", LABEL_BYTES_MAX) < 0 ||
             read_of(&mountinfo, proc_fd, pid, "mountinfo", MOUNTINFO_BYTES_MAX) < 0)

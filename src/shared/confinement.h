@@ -8,9 +8,9 @@
  * these is a file that the peer controls, so reading them never blocks on the peer; and a process cannot get rid of
  * them from within the sandbox. The proxy through which Flatpak's programs reach the bus has the same marks.
  *
- * /proc may not tell (hidepid=, the process has ended, or there is no memory to read it). Then the answer is
- * unknown, and the caller should assume the worst. hidepid= does not affect the system's service: its unit has a
- * /proc of its own without that option.
+ * /proc may not show it (hidepid=, the process has ended, or memory has run out). Then the answer is unknown, and
+ * the caller should assume the worst. hidepid= does not affect the system's service: its unit has a /proc of its own
+ * without that option.
  */
 
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "shared/dbus-frame.h"
 #include "shared/macro.h"
 
-#define DEPTH_MAX 64 /* the specification's limit of nested containers */
+#define DEPTH_MAX 64 /* how deeply the specification lets containers be nested */
 
 /* Codes of header fields. */
 enum {
@@ -94,7 +94,7 @@ static int cursor_signature(Cursor *cursor, const char **ret) {
         return cursor_skip(cursor, n + 1);
 }
 
-/* The size of a type of fixed size, which is also its alignment. Returns 0 for other types. */
+/* The size of a fixed-size type, which is also its alignment. Returns 0 for other types. */
 static size_t fixed_bytes(char type) {
         switch (type) {
         case 'y':
@@ -211,7 +211,7 @@ static int skip_value(Cursor *cursor, const char **type, unsigned depth) {
         }
 }
 
-/* Where a field with a text goes; NULL: nobody wants it. */
+/* Where to store a field that is a text; NULL: the caller does not want it. */
 static const char **text_field(FrameFields *fields, uint8_t code) {
         switch (code) {
         case FIELD_PATH:

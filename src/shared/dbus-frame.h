@@ -4,20 +4,20 @@
 /*
  * D-Bus frame: where a D-Bus message ends, and what its header says
  *
- * The D-Bus specification, "Message Format". Everything is checked against what is there; nothing is allocated or
- * copied: texts point into the message, and end with a NUL there.
+ * The D-Bus specification, "Message Format". Everything is checked against the bytes that are there; nothing is
+ * allocated or copied: texts point into the message, and end with a NUL there.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_HEAD_BYTES 16  /* these tell how long the message is */
-#define FRAME_NAME_BYTES 256 /* a name on the bus, of an interface or a member has at most 255 */
+#define FRAME_HEAD_BYTES 16  /* this many bytes tell how long the message is */
+#define FRAME_NAME_BYTES 256 /* names of connections and members have at most 255 bytes */
 
 typedef struct Frame {
         uint64_t n_bytes;        /* of the whole message */
-        uint64_t n_header_bytes; /* of these, before the body; its fields are in them */
+        uint64_t n_header_bytes; /* of the part before the body, which has the fields */
 } Frame;
 
 typedef enum FrameType {
@@ -34,15 +34,15 @@ enum {
 typedef struct FrameFields {
         uint8_t type, flags;
         uint32_t serial, reply_serial, n_fds;
-        /* "": it says none. Shorter than FRAME_NAME_BYTES, but for the path. */
+        /* "": the header has none. All but the path are shorter than FRAME_NAME_BYTES. */
         const char *path, *interface, *member, *error, *destination, *sender;
 } FrameFields;
 
 /* Returns 0, or -EBADMSG. */
 int frame_read(Frame *ret, const uint8_t head[static FRAME_HEAD_BYTES]);
 
-/* Of a message whose header, at least, is there. Returns 0, or -EBADMSG. */
+/* Reads the header of a message, of which at least the header must be there. Returns 0, or -EBADMSG. */
 int frame_read_fields(FrameFields *ret, const uint8_t *data, size_t n);
 
-/* The `n_ret` texts with which the body of a complete message begins. Returns 0, or -EBADMSG. */
+/* Reads the `n_ret` texts with which the body of a complete message begins. Returns 0, or -EBADMSG. */
 int frame_read_texts(const char **ret, size_t n_ret, const uint8_t *data, size_t n);

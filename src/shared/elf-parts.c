@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What to know of an ELF file besides what libelf tells. */
+/* ELF parts: facts about an ELF file that libelf does not check or know */
 
 #include <elf.h>
 #include <unistd.h>

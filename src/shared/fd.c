@@ -225,7 +225,7 @@ int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {
         return 0;
 }
 
-/* Younger than the headers of some C libraries. */
+/* Newer than the headers of some C libraries. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif

@@ -29,17 +29,17 @@ int fd_new_sealed_memfd(int *ret, const char *name, size_t n_bytes);
  * Returns 0, or -EINVAL. */
 int fd_check_sealed_memfd(int fd, size_t n_bytes);
 
-/* One that only grows: sealed against SHRINK, and against losing that seal. */
+/* Makes a memfd that can only grow: it is sealed against SHRINK, and against losing that seal. */
 int fd_new_growing_memfd(int *ret, const char *name);
 
-/* The size of a memfd that cannot shrink: 0, or -EINVAL if it is none. */
+/* Returns 0 and the size of a memfd that cannot shrink, or -EINVAL if it is no such memfd. */
 int fd_check_growing_memfd(int fd, uint64_t *ret_n_bytes);
 int fd_grow_memfd(int fd, uint64_t n_bytes);
 
-/* Gives the memory of a piece of a memfd back, which then is zeros. */
+/* Gives back the memory of a part of a memfd, which then reads as zeros. */
 void fd_punch_memfd(int fd, uint64_t offset, uint64_t n_bytes);
 
-/* Writes everything, over EINTR and short writes; blocking descriptors only. */
+/* Writes everything, despite EINTR and short writes; for blocking descriptors only. */
 int fd_write_all(int fd, const void *data, size_t n_bytes);
 
 /* Reads a whole small file into malloc'ed, NUL-terminated memory; `ret_n` may be NULL.
@@ -53,7 +53,7 @@ int fd_raise_limit(void);
 
 /* Marks a descriptor in a process that is not ours: the program may close descriptors that it has not opened, and
  * get the number again for another file. The mark belongs to the open file, costs one system call to check, and
- * survives dup() and fork(). On kernels without such marks every open descriptor passes for marked. -1 never does. */
+ * survives dup() and fork(). On kernels without such marks every open descriptor counts as marked; -1 never does. */
 void fd_mark(int fd);
 bool fd_is_marked(int fd);
 

@@ -76,7 +76,8 @@ bool flatpak_mount_is_tmpfs(const char *mountinfo, long mount_id) {
         return false;
 }
 
-/* The number of the mount that a descriptor is in, asked of the kernel alone. -1 if it is not known. */
+/* The number of the mount that a descriptor is in, which the kernel knows without asking the file system. -1 if
+ * it is not known. */
 static long mount_of(int fd) {
         _cleanup_(freep) char *text = NULL;
         char path[PATH_BYTES];
@@ -103,8 +104,8 @@ static bool is_in_tmpfs(int fd, int proc_fd, pid_t pid) {
                flatpak_mount_is_tmpfs(text, mount_id);
 }
 
-/* Only if the kernel knows the name already, as it does that of each mount: who may write to a directory can hold its
- * lock for as long as he likes, and with that all who look for other names in it. */
+/* Succeeds only if the kernel has the name in its cache, as it has that of each mount. Anybody who may write to a
+ * directory can hold its lock for any time, and so hold up everybody who looks up other names in it. */
 static int open_known(int dir_fd, const char *name) {
         struct open_how how = {
                 .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,

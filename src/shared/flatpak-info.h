@@ -4,10 +4,10 @@
 /*
  * Flatpak info: the app that a sandboxed process belongs to, from the file /.flatpak-info in its root
  *
- * For sandboxes whose unit does not name the app, which happens without a user's manager. The root belongs to somebody
- * else and may be that user's own file system, which may never answer (FUSE). So it is not touched before its mount, by
- * the number that the kernel gives, is known to be a tmpfs, as Flatpak's are; the same holds for the file, which is a
- * mount of its own there. Links are not followed.
+ * For sandboxes whose unit does not name the app, which happens without a user's manager. The root belongs to
+ * somebody else and may be that user's own file system, which may never answer (FUSE). So it is not touched until
+ * its mount, identified by the number that the kernel gives, is known to be a tmpfs, as Flatpak's are. The same
+ * holds for the file, which is a mount of its own there. Links are not followed.
  */
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 /*
  * Hash: FNV-1a of 64 bits, for tables and for noticing a change
  *
- * It is no protection against somebody who wants two values to have the same hash.
+ * It does not protect against somebody who wants two values to have the same hash.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define HASH_BASIS UINT64_C(0xcbf29ce484222325) /* the hash of no bytes */
 #define HASH_PRIME UINT64_C(0x100000001b3)
 
-/* FNV-1a takes a byte at a time. A larger value is allowed where nobody else has to get the same number. */
+/* FNV-1a takes a byte at a time. Larger values may be used where no other program has to compute the same number. */
 static inline uint64_t hash_add(uint64_t hash, uint64_t value) {
         return (hash ^ value) * HASH_PRIME;
 }

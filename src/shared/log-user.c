@@ -17,7 +17,7 @@ typedef struct LogCount {
         unsigned n_lines, n_suppressed;
 } LogCount;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over all of these */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
 static LogCount counts[LOG_USERS_MAX];
 static uid_t (*find_user)(void *userdata, uid_t uid);
 static void *find_user_userdata;

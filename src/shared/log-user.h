@@ -19,7 +19,7 @@
 #define LOG_USER_INTERVAL_NS (UINT64_C(60) * 1000000000)
 #define LOG_USERS_MAX        64 /* users counted at a time; beyond that, some share a count */
 
-/* Whose account a uid belongs to; until this is called each has its own. NULL: again. */
+/* Sets the function that tells to which account a uid belongs. NULL, which is the default: each uid is an account. */
 void log_users_count_by(uid_t (*user_of)(void *userdata, uid_t uid), void *userdata);
 
 void log_user_write(uid_t uid, int level, const char *format, ...) _printf_(3, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Machine facts: what tells machines apart that are asked about together, as files say it */
+/* Machine facts: what distinguishes machines whose recordings are looked at together, from files of the system */
 
 #include "shared/machine-facts.h"
 
@@ -10,7 +10,7 @@
 
 #include "shared/fd.h"
 
-/* What is looked for is at the beginning: a machine with many processors has a long list of them. */
+/* Everything needed is at the beginning: on a machine with many processors the whole list is long. */
 #define HEAD_BYTES 8192
 
 static bool read_head(int root, const char *path, char *ret) {
@@ -22,7 +22,7 @@ static bool read_head(int root, const char *path, char *ret) {
         return n > 0;
 }
 
-/* From `text` to the end of its line, without what surrounds it. */
+/* The rest of the line from `text` on, without surrounding blanks. */
 static void take_value(char *ret, const char *text) {
         static const char around[] = " \t\"'";
         size_t n;

@@ -6,7 +6,7 @@
  * documented in data/dbus/org.desktrace.Tracing1.xml.
  */
 
-/* The message bus itself: no peer can have this name, so what comes from it is not forged. */
+/* The message bus itself: no peer can have this name, so messages from it are not forged. */
 #define MESSAGE_BUS_NAME "org.freedesktop.DBus"
 #define MESSAGE_BUS_PATH "/org/freedesktop/DBus"
 
@@ -26,8 +26,8 @@
 #define TRACING_PRODUCER_INTERFACE "org.desktrace.Tracing1.Producer"
 #define TRACING_PRODUCER_OBJECT    "/org/desktrace/Tracing1/Producer"
 
-/* The data source that shows the service itself. */
-#define TRACING_SERVICE_PRODUCER "desktraced" /* in what the service itself notes of a session */
+/* The data source that shows what the service itself does. */
+#define TRACING_SERVICE_PRODUCER "desktraced" /* the producer's name in the service's own notes */
 #define TRACING_SELF_SOURCE      "desktrace.self"
 
 /* The data source that records the kernel's events; its producer lists the names of these events. */
@@ -36,7 +36,7 @@
 /* The data source of programs' events, which Desktrace's library offers, and Perfetto's. */
 #define TRACING_TRACK_EVENT_SOURCE "track_event"
 
-/* The data source of programs that know nothing of it, by points in their libraries. */
+/* The data source for programs that know nothing about tracing, by points in their libraries. */
 #define TRACING_POINTS_SOURCE "linux.program_points"
 
 /* The group of programs whose names cannot be found: they have ended, or are in another pid namespace. */
@@ -55,11 +55,11 @@
 
 #define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
-/* Root is to connect to the probes while the service asks them for it. */
+/* Root's permission to connect to the probes while the service asks them on root's behalf. */
 #define TRACING_ERROR_ROOT_IS_SILENT TRACING_ERROR_PREFIX "RootIsSilent"
 #define TRACING_ERROR_WRONG_STATE    TRACING_ERROR_PREFIX "WrongState"
 
-/* The probes' own socket: the interface by which the service says to them who wants what. */
+/* The probes' own socket: the interface through which the service tells them who wants to record what. */
 #define TRACING_PROBES_SOCKET    "/run/desktrace/probes.sock"
 #define TRACING_PROBES_PATH      "/org/desktrace/Probes1"
 #define TRACING_PROBES_INTERFACE "org.desktrace.Probes1"
@@ -85,7 +85,7 @@
 #define TRACING_PERFETTO_PRODUCER_NAME "traced-producer.sock"
 #define TRACING_PERFETTO_CONSUMER_NAME "traced-consumer.sock"
 
-/* What starts the bridges on the session bus. */
+/* The name that starts the bridges on the session bus. */
 #define TRACING_BRIDGES_BUS_NAME "org.desktrace.Bridges1"
 
 /* Environment: where programs with Perfetto's SDK look for the service. */
@@ -95,8 +95,7 @@
  * use only that service. */
 #define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"
 
-/* Environment of a program that is started in order to record it: how many ms its dt_init() may wait for the
- * recording. */
+/* Environment of a program that is started to be recorded: how many ms its dt_init() may wait for the recording. */
 #define TRACING_ENV_WAIT "DESKTRACE_WAIT"
 
 /* Likewise: the categories whose events the program keeps until a session starts, how much memory they may take, and
@@ -108,7 +107,7 @@
 /* Likewise: the interval, in bytes, at which its allocations are sampled from its start on. */
 #define TRACING_ENV_HEAP "DESKTRACE_HEAP"
 
-/* Environment: what the dynamic linker loads before a program's own libraries. */
+/* Environment: the libraries that the dynamic linker loads before a program's own. */
 #define TRACING_ENV_PRELOAD "LD_PRELOAD"
 
 /* Environment: how glibc sets up its allocator in a program. */

@@ -40,7 +40,7 @@ bool pid_namespace_is_initial(void) {
  * Proofs
  */
 
-/* Abstract, and with something random, as such names are everybody's. The words come last. */
+/* The address is abstract and has a random part, as all programs share such names. The words come last. */
 static const char proof_prefix[] = "\0desktrace-proof/0123456789abcdef/";
 
 #define PREFIX_BYTES (sizeof(proof_prefix) - 1)
@@ -102,7 +102,7 @@ static bool is_unix_socket(int fd) {
         return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX;
 }
 
-/* Nothing here waits for a lock that others who have the socket could hold, as recvmsg() would. */
+/* recvmsg() would wait for a lock that anybody with the socket could hold; nothing here does. */
 static bool peer_is_named(int fd, const char *words) {
         struct sockaddr_un address;
         socklen_t n = sizeof(address);

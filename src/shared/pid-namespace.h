@@ -4,13 +4,14 @@
 /*
  * Pid namespace: how a program in a sandbox and a service outside of it agree on who is who
  *
- * Inside, getpid() and gettid() are the namespace's own, which no other process in a trace is called by; and where a
- * proxy stands before the message bus, the bus attests the proxy. Two small things help, neither of which lets the
- * sandbox see more than itself:
+ * Inside, getpid() and gettid() return the namespace's own numbers, which nobody else in a trace uses. Where a proxy
+ * stands before the message bus, the bus attests the proxy. Two small things help, and neither lets the sandbox see
+ * more than itself:
  *
  * A proof is one end of a socket pair, whose other end a process has named with agreed words. The kernel says which
- * process made the pair, in the reader's numbers. Unlike the peer of just any socket, or a pidfd, it cannot be had
- * without that process wanting it for just this purpose: only who has the other end can name it.
+ * process made the pair, in the reader's numbers. The peer of any other socket, or a pidfd, can be obtained without
+ * the process wanting it. A proof cannot: only a process that has the other end can name it, and it does so for this
+ * purpose alone.
  *
  * A task link is the reader's own /proc/thread-self, opened as a link and not followed. To the kernel its text is the
  * asking thread's pid and tid as that /proc numbers them. Nothing can be opened through it.
@@ -23,7 +24,7 @@
 
 #include "shared/identity.h"
 
-#define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* its inode on every Linux */
+#define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* the first one's inode on every Linux */
 #define PID_PROOF_BYTES_MAX   64                   /* of the words */
 
 /* The number of the caller's own pid namespace, which is the same for all observers. Returns 0 or a negative errno
@@ -31,7 +32,8 @@
 int pid_namespace_get(uint64_t *ret);
 
 /* Whether the caller's /proc has the numbers that the kernel's own events have: those of the first namespace. In
- * another one they are other processes' numbers, and a wrong name is worse than none. Without /proc, true. */
+ * another namespace the same numbers mean other processes, and a wrong name is worse than none. Without /proc,
+ * true. */
 bool pid_namespace_is_initial(void);
 
 /* Makes a proof that this process said `words`; the descriptor is non-blocking. Returns 0 or a negative errno. */

@@ -9,7 +9,7 @@
 
 #define PERMISSIONS_BYTES 4 /* "r-xp" */
 
-/* A number in that base behind any blanks, and what must follow it. Moves behind both. */
+/* Takes a number in that base after any blanks, and the character that must follow it. */
 static bool take(uint64_t *ret, const char **at, unsigned base, char follows) {
         const char *begin = *at + strspn(*at, " "), *end;
 

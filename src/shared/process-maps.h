@@ -17,7 +17,7 @@ typedef struct ProcessMapping {
         uint32_t major, minor;
         uint64_t inode; /* 0: no file */
         bool is_executable;
-        const char *path; /* of the line; "": none */
+        const char *path; /* the path in the line; "": none */
 } ProcessMapping;
 
 /* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE   PATH", without a newline at its end. */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * When a process began, which with its number tells polkit which one is meant
+ * Process time: when a process began, which together with its number tells polkit which one is meant
  */
 
 #include <stdint.h>
@@ -10,5 +10,6 @@
 
 /* In the kernel's ticks since boot. Returns 0 or a negative errno. */
 int process_start_time(pid_t pid, uint64_t *ret_ticks);
-/* Likewise, of the process whose directory in /proc is open: that one, also if the number is another's by now. */
+/* Likewise, for the process whose directory in /proc is open: still that one if another process has its number by
+ * now. */
 int process_start_time_at(int directory, uint64_t *ret_ticks);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A path is read from its root, part by part: slices and then one unit are the system manager's; when that is a user's
- * manager or a session, slices and a unit once more. What is below is the unit's own affair, but for containers.
+ * A path is read from its root, part by part. Slices and then one unit belong to the system's manager. If that unit
+ * is a user's manager or a session, slices and one more unit follow. Whatever is below belongs to the unit itself,
+ * except for containers.
  */
 
 #include <ctype.h>
@@ -15,7 +16,7 @@
 #define PART_INIT(s) \
         { s, sizeof(s) - 1 }
 #define PART(s)            ((PathPart)PART_INIT(s))
-#define CONTAINER_HASH_MIN 12 /* digits; what managers show of longer ones, too */
+#define CONTAINER_HASH_MIN 12 /* digits; managers also shorten longer ids to this */
 
 static PathPart next_part(PathPart *path) {
         PathPart part;
@@ -95,7 +96,7 @@ static int hex_value(char c) {
         return at ? (int)(at - digits) : -1;
 }
 
-/* As systemd escapes names: "\x2d" is the character with this number. */
+/* Undoes systemd's escaping of names: "\x2d" is the character with this number. */
 static void unescape(char ret[static PROCESS_UNIT_NAME_BYTES], PathPart part) {
         size_t n = 0;
 
@@ -188,8 +189,8 @@ static void set_app(ProcessUnit *unit, const char *kind, PathPart id) {
         unit->app_kind = unit->app_id[0] ? kind : "";
 }
 
-/* "app-LAUNCHER-ID-RANDOM.scope", "app-LAUNCHER-ID@RANDOM.service"; of both the launcher may be missing, and of the
- * latter the random part. Ids have no "-", unless somebody did not escape it. */
+/* "app-LAUNCHER-ID-RANDOM.scope", "app-LAUNCHER-ID@RANDOM.service". The launcher may be missing in both, the
+ * random part in the latter. Ids have no "-", unless somebody forgot to escape it. */
 static bool take_desktop_app(ProcessUnit *unit, PathPart name) {
         PathPart launcher = {}, random;
 
@@ -208,7 +209,7 @@ static bool take_desktop_app(ProcessUnit *unit, PathPart name) {
         return true;
 }
 
-/* "app-LAUNCHER-ID-RANDOM.slice", as the above. The user's manager also makes "app-NAME.slice" for each
+/* "app-LAUNCHER-ID-RANDOM.slice", likewise. The user's manager also makes "app-NAME.slice" for each
  * "NAME@.service", so only what looks like the id of an app is taken for one. */
 static void take_slice_app(ProcessUnit *unit, PathPart name) {
         PathPart without, random, launcher;
@@ -260,7 +261,7 @@ static void take_app(ProcessUnit *unit) {
  * Containers
  */
 
-/* Each is one part of the path: PREFIX, then a name or a hash, then SUFFIX. */
+/* Containers whose path is one part: PREFIX, then a name or a hash, then SUFFIX. */
 static const struct {
         PathPart prefix, suffix;
         const char *kind;
@@ -279,7 +280,7 @@ static const struct {
         { PART_INIT("lxc.payload."), PART_INIT(""), "lxc", false },
 };
 
-/* Or two parts: PARENT and the name or the hash. */
+/* Containers whose path is two parts: PARENT, and the name or the hash. */
 static const struct {
         PathPart parent;
         const char *kind;

@@ -4,10 +4,10 @@
 /*
  * Process unit: which service, app and container a process belongs to, as its cgroup says
  *
- * systemd gives each unit a cgroup of its name, so the path in /proc/PID/cgroup is the answer that sd_pid_get_unit(3)
- * and its kin give, too; this reads it once for all of them, and from copies of /proc. Names of apps are those of
- * systemd.io/DESKTOP_ENVIRONMENTS; of containers, what their managers call the cgroups. A user can give a unit of his
- * own any name: an app id is what the user says.
+ * systemd gives each unit a cgroup of its name, so the path in /proc/PID/cgroup is the answer that
+ * sd_pid_get_unit(3) and its kin give, too; this reads it once for all of them, and from copies of /proc. Names of
+ * apps are those of systemd.io/DESKTOP_ENVIRONMENTS; of containers, what their managers call the cgroups. A user can
+ * give their own units any name, so an app id is only a claim.
  */
 
 #include <stdbool.h>
@@ -29,14 +29,14 @@ typedef struct ProcessUnit {
         PathPart user_unit, user_slice;          /* of the user's */
         char app_id[PROCESS_UNIT_NAME_BYTES];    /* "" : none */
         const char *app_kind;                    /* "flatpak", "snap"; "" : neither, or not known */
-        char container[PROCESS_UNIT_NAME_BYTES]; /* its id or its name; "" : none */
-        const char *container_kind;              /* its manager; "" without a container */
+        char container[PROCESS_UNIT_NAME_BYTES]; /* the app's id or name; "" : none */
+        const char *container_kind; /* the container's manager; "" without a container */
 } ProcessUnit;
 
 /* Parses the text of PID/cgroup, which must outlive the result. Returns false if no path in it is of use. */
 bool process_unit_parse(ProcessUnit *ret, const char *text);
 
-/* A path in it. */
+/* The same for one path of that text. */
 void process_unit_parse_path(ProcessUnit *ret, const char *path, size_t n);
 
 /* The labels to show beside the name of a process: its container; its app, or else its unit. Returns how many there

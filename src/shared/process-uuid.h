@@ -4,10 +4,10 @@
 /*
  * Process uuid: the number of this process's track in traces
  *
- * Viewers take two numbers for one pid as two processes, one after the other. Perfetto's SDK may be in the program as
- * well (Mesa, a browser engine), and bridges speak for programs from outside, so this is the number that the SDK
- * computes: FNV-1a of the start time of the process (the 22nd field of /proc/PID/stat, 8 bytes) and of its pid (4
- * bytes), both in the machine's byte order. The pid is the one that the process itself sees.
+ * If one pid has two such numbers, viewers show two processes, one after the other. Perfetto's SDK may be in the
+ * program as well (Mesa, a browser engine), and bridges speak for programs from outside, so this is the number that
+ * the SDK computes: FNV-1a of the start time of the process (the 22nd field of /proc/PID/stat, 8 bytes) and of its
+ * pid (4 bytes), both in the machine's byte order. The pid is the one that the process itself sees.
  */
 
 #include <stdint.h>

@@ -15,7 +15,7 @@ static void swap(double *x, double *y) {
         *y = value;
 }
 
-/* Puts the value that would be at this place among the sorted ones there, smaller ones before it and larger ones
+/* Puts the value that belongs at this place in sorted order there, smaller values before it and larger ones
  * behind. */
 static void select_value(double *values, size_t n, size_t place) {
         size_t low = 0, high = n - 1;

@@ -7,6 +7,6 @@
 
 #include <stddef.h>
 
-/* The value at its place (p from 0 to 1) among the sorted ones, between two of them in proportion. Puts them into
- * another order; there must be one at least, and none may be NaN. */
+/* The quantile `p` (0 to 1) of the values, interpolated between the two nearest ones. Reorders the values; there
+ * must be at least one, and none may be NaN. */
 double quantile(double *values, size_t n, double p);

@@ -17,7 +17,7 @@ typedef struct HashState {
 
 static uint64_t hash_key[2];
 
-/* Where the kernel has no random numbers yet, what others cannot know well has to do. */
+/* If the kernel has no random numbers yet, values that others can hardly know take their place. */
 static void hash_key_draw(void) {
         struct timespec now;
 
@@ -58,8 +58,8 @@ static void hash_word(HashState *state, uint64_t word) {
         state->v0 ^= word;
 }
 
-/* Whole words have their bytes in the machine's order, as nothing keeps or compares these hashes elsewhere. In the last
- * one the order matters: the length must not meet a byte. */
+/* Whole words have their bytes in the machine's order, as nothing keeps or compares these hashes elsewhere. In
+ * the last word the order matters: the length must not overlap a byte. */
 uint64_t siphash_keyed(const void *data, size_t n) {
         const uint64_t key[] = { siphash_secret(0), siphash_secret(1) };
         const uint8_t *at = data;

@@ -50,7 +50,7 @@ int text_parse_uint(uint64_t *ret, const char *text, uint64_t max) {
         return 0;
 }
 
-/* `base` or more: it is no digit. */
+/* Returns `base` or more if the character is no digit. */
 static unsigned digit_of(char c) {
         if (c >= '0' && c <= '9')
                 return (unsigned)(c - '0');
@@ -156,7 +156,8 @@ char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns) {
         return buffer;
 }
 
-/* Of two texts in small letters, how many letters are missing, too many, wrong, or swapped with the next one. */
+/* How many letters of one text are missing, superfluous, wrong, or swapped with the next, compared with the
+ * other; both in lower case. */
 static size_t edit_distance(const char *a, const char *b, size_t n) {
         size_t rows[3][NEAREST_NAME_MAX + 1];
         size_t *before = rows[0], *above = rows[1], *row = rows[2];
@@ -203,7 +204,7 @@ const char *text_nearest(const char *name, const char *const known[], size_t n_k
                         continue;
                 small_letters(b, known[i], n);
                 distance = edit_distance(a, b, n);
-                /* Of a short word, too many letters would have to be wrong. */
+                /* In a short word, too large a part of the letters would be wrong. */
                 if (distance < best && 2 * distance < n_name) {
                         best = distance;
                         nearest = known[i];

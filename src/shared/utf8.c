@@ -34,7 +34,7 @@ size_t utf8_character(const uint8_t *at, size_t n_bytes) {
         return n;
 }
 
-/* How many of the first bytes are certainly ASCII, other than NUL. They are looked at in groups of eight. */
+/* How many bytes at the start are certainly ASCII, other than NUL. They are examined in groups of eight. */
 static size_t ascii_words(const uint8_t *at, size_t n_bytes) {
         const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
         uint64_t word;

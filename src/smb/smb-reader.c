@@ -226,7 +226,7 @@ void smb_release_chunk(SmbArea *area, const SmbChunk *chunk) {
         SmbChunkHeader *header = chunk_header(chunk);
         uint32_t state;
 
-        /* In this order: smb_area_find() takes a chunk without a writer for one that is done with. */
+        /* The order matters: smb_area_find() takes a chunk without a writer for one that has been dealt with. */
         atomic_store_explicit(&header->writer_id, 0, memory_order_relaxed);
         atomic_store_explicit(&header->chunk_id, 0, memory_order_release);
         atomic_store_explicit(&header->packets, 0, memory_order_release);
@@ -378,7 +378,7 @@ void smb_area_find(SmbArea *ret, void *memory, size_t pages_bytes, uint32_t page
         for (uint32_t page = 0; page < n_pages; page++)
                 for (uint32_t chunk = 0; chunk < smb_page_chunks(ret, page); chunk++)
                         give_back_chunk(ret, page, chunk);
-        /* A commit may have left the ring whose chunk was not taken. */
+        /* The earlier process may have taken a commit out of the ring, but not its chunk. */
         atomic_store(&ret->control->rescan, 1);
         smb_wake(ret);
 }

@@ -36,7 +36,7 @@ typedef struct SmbCommit {
 
 enum {
         _SMB_E_SUCCESS,
-        SMB_E_EMPTY,   /* there is nothing, or its state is a different one */
+        SMB_E_EMPTY,   /* there is nothing, or the chunk is in another state */
         SMB_E_INVALID, /* a page, chunk or writer number that does not exist */
         SMB_E_FULL,    /* no room for a request */
 };
@@ -91,9 +91,10 @@ int smb_ask(SmbArea *area,
 /* Whether the request at this place has been answered; if so, the place is free again. */
 bool smb_take_answer(SmbArea *area, unsigned place);
 
-/* Service: goes on with native memory that a process before this one made with these sizes, wherever that was when it
- * was killed. The memory may hold anything. What that process was about to take is to be taken again, and may be in the
- * trace buffer already; the pages are to be searched, see smb_take_rescan(). Requests that it made are pending. */
+/* Service: continues with native memory of these sizes that an earlier process of the service made, whatever that
+ * was doing when it was killed. The memory may hold anything. Chunks that the earlier process was about to take
+ * are taken again, and may be in the trace buffer already. The pages have to be searched, see smb_take_rescan().
+ * Requests that it made are pending. */
 void smb_area_find(SmbArea *ret, void *memory, size_t pages_bytes, uint32_t page_bytes);
 
 /* The number of packets that writers dropped for lack of a chunk, as reported by them. */

@@ -15,10 +15,10 @@
  * is the packet's last, when the chunk for the next one is at hand: a packet that finds no room
  * leaves no trace, or, if earlier chunks of it are on their way, is ended by SMB_PACKET_DROPPED.
  *
- * Few writers partition each page as one chunk, which spares commits. With more of them pages are partitioned so that
- * there are CHUNKS_PER_WRITER for each. A writer finding none while more of them are at hand, partly filled, than
- * wait for the service, asks with `starving` for the former to be returned: most will be those of threads that
- * have nothing to say.
+ * Few writers partition each page as one chunk, which spares commits. With more writers, pages are partitioned so
+ * that there are CHUNKS_PER_WRITER for each. If a writer finds no chunk, while more chunks are partly filled in the
+ * hands of writers than wait for the service, it asks with `starving` for the partly filled ones to be returned:
+ * most belong to threads that write nothing at the moment.
  */
 
 #include <string.h>
@@ -49,7 +49,9 @@ struct SmbProducer {
         _Atomic uint64_t full_at;     /* n_freed when a search failed, plus FULL_AT_KNOWN */
         _Atomic uint32_t starved_at;  /* n_freed when starving() was last called */
         _Atomic bool is_divided;      /* some page has or had several chunks */
-        void (*starving)(SmbProducer *producer); /* NULL: nobody can help. Any writer's thread */
+        void (*starving)(
+                SmbProducer *
+                        producer); /* NULL: no chunks can be returned. Called on any writer's thread */
         _Atomic uint32_t rung_head; /* the ring's head when it was last rung for filling */
         _Atomic bool closed;        /* the connection is lost: writers drop everything */
 
@@ -105,15 +107,15 @@ void smb_writer_deinit(SmbWriter *writer);
  * before encoding the packet. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 
-/* The same for what takes nothing with it when it finds no room, such as a mark: it is not counted as a packet that was
- * dropped, and the next packet is not marked for it. */
+/* The same for packets whose loss does not matter, such as marks: if there is no room for one, it is not counted
+ * as dropped, and the next packet does not report a loss. */
 int smb_writer_try(SmbWriter *writer, const void *packet, size_t n_bytes);
 
 #define SMB_WRITER_SMALL_MIN 8
 #define SMB_WRITER_SMALL_MAX 127 /* its size takes one byte */
 
-/* Most packets are so small that deciding how to copy them costs more than copying: so they are copied in pieces, of
- * which the last two may overlap. */
+/* Most packets are so small that memcpy() takes longer to decide how to copy them than to copy them. So they are
+ * copied in pieces, of which the last two may overlap. */
 static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
         if (LIKELY(n >= 16 && n <= 32)) {
                 memcpy(at, data, 16);

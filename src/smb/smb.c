@@ -11,9 +11,9 @@
 static uint32_t slots_for(uint32_t n_pages) {
         uint32_t n_slots = SMB_SLOTS_MIN;
 
-        /* A chunk has at most one commit under way, and a page at most 14 chunks: the rest stays for retirements and
-         * patches. A full ring would do no harm but that a rescan may find a writer's later chunk before an earlier
-         * one, which is completed where it has looked already. */
+        /* A chunk has at most one commit under way, and a page at most 14 chunks: the rest stays for retirements
+         * and patches. A full ring would do little harm: only a rescan may then find a writer's later chunk
+         * before an earlier one, if that is completed where the rescan has looked already. */
         while (n_slots < SMB_SLOTS_PER_PAGE * n_pages)
                 n_slots *= 2;
         return n_slots;

@@ -39,9 +39,9 @@
  * A chunk
  * -------
  * Starts with an 8-byte header: chunk_id u32 (counts up for each writer, wraps), writer_id u16 (1
- * …), and a word with the number of fragments (bits 0 to 9) and flags (bits 10 to 15). Then the
- * fragments, back to back: a varint size and that number of bytes. Size 0 is an empty fragment, skipped.
- * The size FF FF FF 7F says that the writer gave up on the packet; nothing behind it is read.
+ * …), and a word with the number of fragments (bits 0 to 9) and flags (bits 10 to 15). Then the fragments, back to
+ * back: a varint size and that number of bytes. Size 0 is an empty fragment, skipped. The size FF FF FF 7F means
+ * that the writer gave up on the packet; nothing behind it is read.
  *
  * The number of fragments is stored last, with release: a reader that loads it with acquire sees
  * the bytes of every fragment it counts. Native writers count a fragment only when it is written
@@ -147,10 +147,10 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 
 /*
  * A request of the service, which spares both sides a D-Bus call and its reply where there is nothing to say but
- * numbers. `state` says whose turn it is. The service fills in a FREE one, makes it ASKED (release) and rings the bell,
- * a descriptor that the producer polls and empties; the producer makes it TAKEN, copies it, and when it has done what
- * was asked makes it DONE (release) and rings the doorbell. Then the service makes it FREE. Which ones are out, and
- * what they mean, the service remembers by itself.
+ * numbers. `state` says whose turn it is. The service fills in a FREE one, makes it ASKED (release) and rings the
+ * bell, a descriptor that the producer polls and empties; the producer makes it TAKEN, copies it, and when it has
+ * done what was asked makes it DONE (release) and rings the doorbell. Then the service makes it FREE. The service
+ * remembers on its own side which requests are pending, and what they mean.
  */
 typedef enum SmbRequestKind {
         SMB_REQUEST_FLUSH = 1, /* put everything older of these instances into this memory */
@@ -187,8 +187,8 @@ static_assert(sizeof(SmbRequest) == 64, "request is ABI");
  * sleeping      the service stores 1 before it waits for the doorbell, then looks at the ring and at rescan
  *               once more. A producer thread that has published a slot or set rescan loads it, and if it is 1
  *               exchanges it with 0 and, having got the 1, writes to the eventfd. All of these are seq_cst:
- *               store-then-load on each side must not pass each other. Retirements are published without a
- *               look at it.
+ *               store-then-load on each side must not pass each other. Retirements are published without
+ *               looking at it.
  * n_freed       counts chunks given back, by the service; also the futex word (shared) that a writer without a
  *               free chunk waits on. n_waiting says whether a wake-up call is needed at all: the writer counts
  *               itself in, then waits for the value it saw before it searched; the service counts, then looks

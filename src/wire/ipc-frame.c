@@ -116,7 +116,7 @@ static const struct {
         { FRAME_PEER_IDENTITY, IPC_PEER_IDENTITY, read_no_field },
 };
 
-/* They are a oneof: the last one counts, and nothing is left of those before it. */
+/* They form a oneof: the last one counts, and the ones before it are discarded. */
 static int read_message(IpcFrame *frame, size_t i, const WireField *message) {
         const uint64_t request_id = frame->request_id;
         WireReader reader;

@@ -4,10 +4,10 @@
 /*
  * IPC frames: the messages on Perfetto's sockets
  *
- * A frame is a little-endian 32-bit length and that number of bytes of an IPCFrame message: a request with a number of
- * its sender's choice, or a reply with the same number. Both directions are read and written here, as a client
- * would need them too. What is read points into the caller's bytes, of which nothing is believed; what is written
- * goes into a WireWriter of the caller. Nothing is allocated.
+ * A frame is a little-endian 32-bit length and that number of bytes of an IPCFrame message: a request with a number
+ * of its sender's choice, or a reply with the same number. Both directions are read and written here, as a client
+ * would need them too. Frames that are read point into the caller's bytes, which are not trusted; frames that are
+ * written go into a WireWriter of the caller. Nothing is allocated.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "wire/wire-writer.h"
 
 #define IPC_LENGTH_BYTES    4
-#define IPC_FRAME_BYTES_MAX (128u << 10) /* with its length; no peer accepts longer frames */
+#define IPC_FRAME_BYTES_MAX (128u << 10) /* including its length; no peer accepts longer frames */
 
 /* The most bytes that a reply adds to its message. */
 #define IPC_REPLY_OVERHEAD_MAX 32

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Numbers of the fields of samples, for those who write samples and those who read them
+ * Stack samples: the field numbers of samples, for their writers and readers
  *
- * They are Perfetto's. A number that only one side uses is here too, so that the message is seen whole.
+ * They are Perfetto's. Numbers that only one side uses are listed too, so that each message is complete.
  */
 
 /* perfetto.protos.PerfSample */
@@ -21,7 +21,7 @@ enum {
         SAMPLE_FIELDS,
 };
 
-/* perfetto.protos.StackSample, and what it says of the task and of where that ran */
+/* perfetto.protos.StackSample, with its task and the place where the task ran */
 enum {
         STACK_TASK = 1,
         STACK_EXECUTION = 3,

@@ -55,8 +55,8 @@ static inline const uint8_t *wire_read_varint_inside(const uint8_t *at, uint64_t
         return at + n;
 }
 
-/* Likewise, with the cases in place that most fields are: a tag of one byte, and a number, or bytes of less than 128.
- * For loops over millions of fields; neither `raw` nor n_raw is set. */
+/* Likewise, with the most common cases inline: a tag of one byte, and a number, or bytes of less than 128. For
+ * loops over millions of fields; neither `raw` nor n_raw is set. */
 static inline int wire_read_fast(WireReader *reader, WireField *ret) {
         const uint8_t *at = reader->at, *behind;
         const size_t n_left = (size_t)(reader->end - at);

@@ -67,8 +67,8 @@ static inline uint8_t *wire_encode_varint(uint8_t *at, uint64_t value) {
         return at;
 }
 
-/* Exactly `n` bytes long, which must be enough: padded with empty continuation bytes. For a length that has become
- * smaller in place. */
+/* A varint of exactly `n` bytes, which must be enough: padded with empty continuation bytes. For a length that
+ * became smaller after room had been left for it. */
 static inline void wire_put_padded_varint(uint8_t *at, size_t n, uint64_t value) {
         for (; n > 1; n--, value >>= 7)
                 *at++ = (uint8_t)(value | 0x80);
