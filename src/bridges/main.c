@@ -3,9 +3,9 @@
 /*
  * desktrace-bridges: data sources for programs that report in protocols of their own
  *
- * A producer like any other, which runs as the user whose programs it speaks to and has no privileges. The session bus
- * starts it when the user's service wants one of its sources (producers.d), and it ends when nobody has for a while. It
- * offers its sources to the system's service, too, which shows them to this user only.
+ * A producer like any other, which runs as the user whose programs it speaks to and has no privileges. The session
+ * bus starts it when the user's service wants one of its sources (producers.d), and it ends when nobody has for a
+ * while. It also offers its sources to the system's service, which shows them to this user only.
  */
 
 #include <errno.h>

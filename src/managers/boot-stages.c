@@ -54,7 +54,7 @@ stage(TrackWriter *tracks, uint64_t track, const char *name, uint64_t begin_us, 
                 track_slice(tracks, track, begin_us * NS_PER_US, end_us * NS_PER_US, name);
 }
 
-/* Both times say how long before the kernel. */
+/* Both times are lengths before the kernel's start. */
 static void write_before_kernel(TrackWriter *tracks, uint64_t group, const BootTimes *times) {
         uint64_t firmware_us = times->us[BOOT_FIRMWARE], loader_us = times->us[BOOT_LOADER];
         uint64_t track;

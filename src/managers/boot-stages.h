@@ -4,8 +4,8 @@
 /*
  * Boot stages: firmware, loader, kernel, initrd and userspace, by the times that a manager keeps
  *
- * The clock begins with the kernel. What was before it has lengths only, and is drawn from time 0 on a track of its
- * own, whose name says so.
+ * The clock begins with the kernel. For the time before it only lengths are known. These are drawn from time 0 on a
+ * track of their own, whose name says so.
  */
 
 #include "host/track-writer.h"
@@ -14,7 +14,7 @@
 typedef enum BootTime {
         BOOT_FIRMWARE, /* before the kernel, likewise: */
         BOOT_LOADER,
-        BOOT_KERNEL_REALTIME, /* 0: this is no machine but a container, or a user's manager */
+        BOOT_KERNEL_REALTIME, /* 0: a container, or a user's manager */
         BOOT_INITRD,
         BOOT_INITRD_SECURITY_START,
         BOOT_INITRD_SECURITY_FINISH,
@@ -39,5 +39,5 @@ typedef struct BootTimes {
         uint64_t us[_BOOT_TIME_N];
 } BootTimes;
 
-/* Below `group`, in a writer whose clock is CLOCK_MONOTONIC. */
+/* Writes the stages below `group`; the writer's clock has to be CLOCK_MONOTONIC. */
 void boot_stages_write(TrackWriter *tracks, uint64_t group, const BootTimes *times);

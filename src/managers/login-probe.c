@@ -32,7 +32,7 @@ typedef struct Login {
         TrackWriter tracks;
         LoginRecorder recorder;
         ManagerBus bus;
-        unsigned n_answers; /* that are still to come about sessions from before the start */
+        unsigned n_answers; /* answers still missing about sessions from before the start */
         bool is_reading, is_stopped;
 } Login;
 
@@ -76,7 +76,7 @@ static int login_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
 typedef struct LoginQuestion {
         Login *login;
         char *id;
-        bool is_old; /* it was there before us */
+        bool is_old; /* the session existed before the recording */
 } LoginQuestion;
 
 static LoginQuestion *question_free(LoginQuestion *question) {
@@ -92,7 +92,7 @@ static void question_destroy(void *userdata) {
         question_free(userdata);
 }
 
-/* A session's properties, as far as they are told. */
+/* A session's properties, as far as logind has sent them. */
 typedef struct SessionProperties {
         LoginState state;
         const char *user, *seat, *type, *class;
@@ -155,7 +155,7 @@ static int read_property(sd_bus_message *message, const char *name, SessionPrope
         return 0;
 }
 
-/* At a{sv}; what is not told stays as it is in *properties. */
+/* Reads a{sv}; properties that are missing stay as they are in *properties. */
 static int read_session(sd_bus_message *message, SessionProperties *properties) {
         const char *name;
         int r;
@@ -169,7 +169,7 @@ static int read_session(sd_bus_message *message, SessionProperties *properties) 
         return r;
 }
 
-/* On the trace's clock, as far as the machine has not slept since. */
+/* Converts to the trace's clock, which is right if the machine has not slept since. */
 static uint64_t since_ns(const Login *login, const LoginQuestion *question, uint64_t since_us) {
         uint64_t now_ns = probe_now_ns(), ago_us = monotonic_now_us() - since_us;
 
@@ -188,7 +188,7 @@ static int on_session(sd_bus_message *answer, void *userdata, sd_bus_error *erro
         manager_bus_answered(&login->bus);
         login->n_answers -= question->is_old;
         if (sd_bus_message_is_method_error(answer, NULL) || read_session(answer, &properties) < 0)
-                return 0; /* it is gone already */
+                return 0; /* the session is already gone */
         login_recorder_add(&login->recorder,
                            question->id,
                            &(LoginDetails){

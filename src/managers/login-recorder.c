@@ -42,7 +42,7 @@ static void enter(LoginRecorder *recorder, LoginSession *session, uint64_t at_ns
         session->is_open = true;
 }
 
-/* One line of text that is valid, whatever it was. */
+/* Makes one line of valid text of any bytes. */
 static void copy_line(char *ret, size_t n_ret, const char *text) {
         char *line = utf8_copy_line(text, n_ret - 1);
 
@@ -122,7 +122,7 @@ void login_recorder_remove(LoginRecorder *recorder, const char *id, uint64_t at_
         *session = recorder->sessions[--recorder->n_sessions];
 }
 
-/* Whatever order a peer tells it in, slices begin once and end once. */
+/* In whatever order a peer reports changes, each slice begins once and ends once. */
 static void
 toggle(LoginRecorder *recorder, const char *name, bool *is_open, bool begins, uint64_t at_ns) {
         uint64_t track = login_track(recorder, "Machine");

@@ -45,12 +45,12 @@ typedef struct LoginDetails {
         LoginState state;
 } LoginDetails;
 
-/* A session that is there since `at_ns`; one that is known is changed. */
+/* Adds a session that exists since `at_ns`; a known session is changed. */
 void login_recorder_add(LoginRecorder *recorder,
                         const char *id,
                         const LoginDetails *details,
                         uint64_t at_ns);
-/* What it was; false: it is not known. */
+/* Gets the session's last state; false: the session is not known. */
 bool login_recorder_get(const LoginRecorder *recorder, const char *id, LoginState *ret);
 void login_recorder_change(LoginRecorder *recorder,
                            const char *id,
@@ -58,10 +58,11 @@ void login_recorder_change(LoginRecorder *recorder,
                            uint64_t at_ns);
 void login_recorder_remove(LoginRecorder *recorder, const char *id, uint64_t at_ns);
 
-/* Slices from before the machine sleeps or goes down until it is awake again. */
+/* Begins or ends a slice that lasts from before the machine sleeps or goes down until it is awake again. */
 void login_recorder_sleep(LoginRecorder *recorder, bool begins, uint64_t at_ns);
 void login_recorder_shutdown(LoginRecorder *recorder, bool begins, uint64_t at_ns);
-/* Seats that come and go, and requests to lock and unlock: `subject` is the seat's or the session's name. */
+/* Writes that a seat came or went, or that a session is to be locked or unlocked: `subject` is the name of the
+ * seat or session. */
 void login_recorder_event(LoginRecorder *recorder,
                           const char *what,
                           const char *subject,

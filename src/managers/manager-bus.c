@@ -21,7 +21,7 @@ static int refuse_no_system_bus(char **ret_error) {
                             SYSTEM_BUS_SOCKET);
 }
 
-/* Only by files: nobody is connected to yet. */
+/* Only looks for files; it does not connect yet. */
 int manager_bus_check(ManagerBusKind kind, char **ret_error) {
         const char *runtime = getenv("XDG_RUNTIME_DIR");
         char path[256];
@@ -62,7 +62,7 @@ int manager_bus_open(ManagerBus *bus,
 void manager_bus_close(ManagerBus *bus) {
         if (bus->bus)
                 sd_bus_detach_event(bus->bus);
-        sd_bus_close_unref(bus->bus); /* does not wait for what was not sent */
+        sd_bus_close_unref(bus->bus); /* does not wait for unsent messages */
         sd_event_unref(bus->event);
         *bus = (ManagerBus){};
 }
@@ -182,7 +182,7 @@ static void set_owner(ManagerBus *bus, const char *owner) {
                 bus->owner[0] = '\0';
 }
 
-/* sd-bus knows no owners: it takes a signal of any peer for one of the service that a rule names. */
+/* sd-bus does not track owners: it takes a signal from any peer for one of the service that a rule names. */
 static int drop_foreign(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const ManagerBus *bus = userdata;
         const char *sender = sd_bus_message_get_sender(message);

@@ -4,10 +4,10 @@
 /*
  * Manager bus: a data source's own connection to a message bus
  *
- * A data source is polled and must not wait. So nothing here does: calls are answered later or time out, and the
- * connection lives in an event loop of its own, which turns when it is polled. manager_bus_fd() is readable when it
- * should be. The peer may never answer: at most MANAGER_BUS_CALLS_MAX calls wait at a time, and each for
- * MANAGER_BUS_TIMEOUT_US.
+ * A data source is polled and must not wait. So no function here waits: calls are answered later or time out, and
+ * the connection lives in an event loop of its own, which runs when the source is polled. manager_bus_fd() is
+ * readable when that is due. The peer may never answer: at most MANAGER_BUS_CALLS_MAX calls wait at a time, and each
+ * for MANAGER_BUS_TIMEOUT_US.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ typedef enum ManagerBusKind {
 typedef struct ManagerBus {
         sd_event *event;
         sd_bus *bus;
-        unsigned n_calls;                    /* that wait for their answers */
+        unsigned n_calls;                    /* calls that wait for their answers */
         char owner[MANAGER_BUS_OWNER_BYTES]; /* the connection whose signals count; "": none does */
 } ManagerBus;
 
@@ -48,7 +48,7 @@ void manager_bus_close(ManagerBus *bus);
 int manager_bus_fd(const ManagerBus *bus);
 bool manager_bus_is_open(const ManagerBus *bus);
 
-/* Deals with what has come. Whether there may be more. */
+/* Handles the messages that have arrived. Returns whether there may be more. */
 bool manager_bus_poll(ManagerBus *bus);
 
 static inline bool manager_bus_has_room(const ManagerBus *bus) {
@@ -65,7 +65,7 @@ int manager_bus_send(ManagerBus *bus,
                      sd_bus_message_handler_t answered,
                      void *userdata,
                      sd_bus_destroy_t destroy);
-/* A property; or all of them if it is NULL. */
+/* Asks for one property, or for all of them if `property` is NULL. */
 int manager_bus_get(ManagerBus *bus,
                     const char *service,
                     const char *path,
@@ -74,7 +74,7 @@ int manager_bus_get(ManagerBus *bus,
                     sd_bus_message_handler_t answered,
                     void *userdata,
                     sd_bus_destroy_t destroy);
-/* A method without arguments. */
+/* Calls a method without arguments. */
 int manager_bus_call(ManagerBus *bus,
                      const char *service,
                      const char *path,
@@ -97,8 +97,8 @@ static inline void manager_bus_answered(ManagerBus *bus) {
 }
 
 /* From now on, only signals from the bus itself and from the service's owner are handled. A match rule with the
- * service's name does not ensure that, as buses also deliver what any peer sends to us directly. Call it before
- * adding rules. Returns 0 or a negative errno. */
+ * service's name does not ensure that, as buses also deliver messages that any peer sends to us directly. Call it
+ * before adding rules. Returns 0 or a negative errno. */
 int manager_bus_follow(ManagerBus *bus, const char *service);
 
 int manager_bus_match(ManagerBus *bus,
@@ -106,5 +106,5 @@ int manager_bus_match(ManagerBus *bus,
                       sd_bus_message_handler_t handler,
                       void *userdata);
 
-/* Whether an answer is one; an error is logged with what was asked for. */
+/* Whether a reply is no error; an error is logged together with the question. */
 bool manager_bus_is_answer(sd_bus_message *answer, const char *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* systemd messages: what a manager says, taken out of D-Bus messages */
+/* systemd messages: reads a manager's D-Bus messages */
 
 #include <errno.h>
 

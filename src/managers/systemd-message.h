@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * systemd messages: what a manager says, taken out of D-Bus messages
+ * systemd messages: reads a manager's D-Bus messages
  *
- * Fields of other types than they should be are skipped, as if they were not there.
+ * Fields of an unexpected type are skipped, as if they were missing.
  */
 
 #include <systemd/sd-bus.h>
@@ -23,7 +23,7 @@
 /* The next element of a{sv}: > 0 and its name; 0 at the end; a negative errno. Then property_read() or
  * property_skip(), and property_end(). */
 int property_next(sd_bus_message *message, const char **ret_name);
-/* Whether it has that type, a basic one; then it is read. Else it is skipped. */
+/* Reads the property if it has that basic type, and skips it otherwise. Returns whether it was read. */
 bool property_read(sd_bus_message *message, char type, void *ret);
 int property_skip(sd_bus_message *message);
 int property_end(sd_bus_message *message);

@@ -31,7 +31,7 @@ typedef struct Systemd {
         UnitRecorder recorder;
         ManagerBus bus;
         SystemdReader reader;
-        SystemdSnapshot *snapshot; /* NULL: only what happens meanwhile */
+        SystemdSnapshot *snapshot; /* NULL: only what happens during the recording */
         bool is_reading, is_stopped, is_finished;
 } Systemd;
 
@@ -133,7 +133,7 @@ static int user_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         return systemd_setup(ret, MANAGER_BUS_USER, setup, ret_error);
 }
 
-/* Signals first: what happens while units are read is in both. */
+/* Signals come first: what happens while units are read is then seen in both. */
 static int begin_reading(Systemd *systemd) {
         int r;
 
@@ -192,7 +192,7 @@ static uint64_t systemd_poll(void *userdata, uint64_t now_ns) {
         }
         if (more)
                 return now_ns;
-        /* What a manager remembers is old, but what belongs to it may still be told. */
+        /* What a manager remembers is old, but events that belong to it may still arrive. */
         if (is_complete(systemd))
                 unit_recorder_write(&systemd->recorder, monotonic_now_us());
         return systemd->recorder.n_events > 0 ? now_ns + WRITE_PERIOD_NS : PROBE_NEVER;

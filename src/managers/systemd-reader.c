@@ -24,7 +24,7 @@ uint64_t monotonic_now_us(void) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* What is asked about a unit or a job; the answer may come when it is forgotten, so it is named. */
+/* A question about a unit or a job. It holds the name, as the answer may come after the unit or job was forgotten. */
 typedef struct Question {
         SystemdReader *reader;
         uint32_t job;
@@ -50,7 +50,7 @@ static int on_after(sd_bus_message *answer, void *userdata, sd_bus_error *error)
 
         manager_bus_answered(question->reader->bus);
         if (sd_bus_message_is_method_error(answer, NULL))
-                return 0; /* it is gone already */
+                return 0; /* it has already gone */
         unit = unit_recorder_unit(question->reader->recorder, question->unit);
         if (unit)
                 (void)systemd_read_after(answer, unit);
@@ -67,7 +67,7 @@ static int on_job_type(sd_bus_message *answer, void *userdata, sd_bus_error *err
         return 0;
 }
 
-/* There is no place for an answer that is not asked for. */
+/* Asks nothing if no more calls may wait for answers. */
 static void ask(SystemdReader *reader,
                 const char *path,
                 const char *interface,

@@ -4,7 +4,7 @@
 /*
  * systemd reader: follows a manager's signals
  *
- * Their times are those of the manager, but for jobs, which have none: they count from when we hear of them.
+ * Times are those of the manager. Jobs have none, so theirs are the times at which their signals arrive.
  */
 
 #include "managers/manager-bus.h"

@@ -52,11 +52,11 @@ struct SystemdSnapshot {
         SnapshotUnit *units;
         size_t n_units, n_allocated;
         size_t n_asked;      /* for the first answer */
-        SnapshotUnit **more; /* those that are to be asked for the rest */
+        SnapshotUnit **more; /* units that are to be asked for the rest */
         size_t n_more, n_more_asked;
         unsigned n_calls; /* that wait */
         size_t n_missing;
-        bool is_broken; /* the manager has not answered in time: it is not asked again */
+        bool is_broken; /* the manager has not answered in time, and is not asked again */
 };
 
 SystemdSnapshot *systemd_snapshot_free(SystemdSnapshot *snapshot) {
@@ -85,7 +85,7 @@ size_t systemd_snapshot_n_missing(const SystemdSnapshot *snapshot) {
 
 static void snapshot_continue(SystemdSnapshot *snapshot);
 
-/* One that is slow with this will be with the next one. */
+/* A manager that is slow to answer this will be slow the next time. */
 static bool take_answer(SystemdSnapshot *snapshot, sd_bus_message *answer) {
         const sd_bus_error *error = sd_bus_message_get_error(answer);
 
@@ -177,7 +177,7 @@ static void unit_ask_more(SnapshotUnit *unit) {
                         unit_ask(unit, which);
 }
 
-/* What has begun is finished first. */
+/* Units whose questions have begun are finished first. */
 static void snapshot_continue(SystemdSnapshot *snapshot) {
         while (!snapshot->is_broken && snapshot->n_calls + ANSWERS_LATER <= SNAPSHOT_CALLS_MAX)
                 if (snapshot->n_more_asked < snapshot->n_more)
@@ -217,7 +217,7 @@ add_unit(SystemdSnapshot *snapshot, const char *name, const char *path, const ch
         return unit->name && unit->path ? 0 : -ENOMEM;
 }
 
-/* They are where they stay now. */
+/* The units no longer move in memory from here on. */
 static int prepare_questions(SystemdSnapshot *snapshot) {
         snapshot->more = calloc(MAX(snapshot->n_units, (size_t)1), sizeof(SnapshotUnit *));
         if (!snapshot->more)
@@ -292,6 +292,6 @@ int systemd_snapshot_new(SystemdSnapshot **ret, ManagerBus *bus, UnitRecorder *r
                                      on_units,
                                      snapshot);
         snapshot->n_calls += r >= 0;
-        *ret = snapshot; /* also then: calls may have been made */
+        *ret = snapshot; /* even if that failed, as calls may have been made */
         return r;
 }

@@ -14,13 +14,13 @@
 #define NS_PER_US 1000u
 
 struct UnitEvent {
-        uint64_t serial; /* of equal times the earlier one comes first */
+        uint64_t serial; /* decides the order of events at the same time */
         uint64_t at_us;
         Unit *unit;
         UnitPhase phase;
         bool is_start;
-        Unit *waited_for; /* NULL: nothing that is known */
-        uint64_t in;      /* the arrow from it; 0: none */
+        Unit *waited_for; /* NULL: none is known */
+        uint64_t in;      /* the arrow from that unit; 0: none */
         uint64_t *out;    /* arrows to others */
         size_t n_out;
 };
@@ -74,7 +74,7 @@ Unit *unit_recorder_unit(UnitRecorder *recorder, const char *name) {
  * What it waited for
  */
 
-/* The same from both ends. */
+/* The arrow's number, the same when computed at either end. */
 static uint64_t arrow_number(const UnitEvent *from, const UnitEvent *to) {
         uint64_t number = from->unit->hash ^ (to->unit->hash << 1 | to->unit->hash >> 63) ^
                           from->at_us * UINT64_C(0x9e3779b97f4a7c15);
@@ -104,7 +104,7 @@ static const UnitJob *find_job_of(const UnitRecorder *recorder, const Unit *unit
         return NULL;
 }
 
-/* Before that it was not wanted. */
+/* The earliest time at which the unit can have begun to wait: before its job it was not wanted. */
 static uint64_t wait_begin_us(const UnitRecorder *recorder, const UnitEvent *event) {
         const UnitJob *job = find_job_of(recorder, event->unit);
         uint64_t begin_us = event->at_us - MIN(event->at_us, UNIT_WAITED_US_MAX);
@@ -167,7 +167,7 @@ static void begin_phase(UnitRecorder *recorder, uint64_t track, const UnitEvent 
         (void)track_event(recorder->tracks, &slice);
 }
 
-/* What was never active, as it had only one thing to do, has no slice that an arrow could come from. */
+/* A unit that had only one thing to do was never active, and has no slice from which an arrow could lead. */
 static void write_done(UnitRecorder *recorder, uint64_t track, const UnitEvent *event) {
         const TrackEvent slice = {
                 .type = TRACK_EVENT_BEGIN,
@@ -264,7 +264,7 @@ static int reserve_event(UnitRecorder *recorder) {
 static void add_event(UnitRecorder *recorder, Unit *unit, const UnitStep *step) {
         UnitEvent *event;
 
-        /* Before it could be swept. */
+        /* Keeps the unit from being swept. */
         unit->n_users++;
         event = reserve_event(recorder) < 0 ? NULL : calloc(1, sizeof(*event));
         if (!event) {
@@ -283,7 +283,7 @@ static void add_event(UnitRecorder *recorder, Unit *unit, const UnitStep *step) 
         recorder->events[recorder->n_events++] = event;
 }
 
-/* Of what was before the start, only where it led to counts. */
+/* Of the time before the recording, only the resulting phase counts. */
 static bool is_past(const UnitRecorder *recorder, const UnitStep *steps, size_t i, size_t n_steps) {
         if (steps[i].at_us > recorder->start_us)
                 return false;
@@ -346,7 +346,7 @@ void unit_recorder_add_job(UnitRecorder *recorder,
                            uint64_t at_us) {
         UnitJob *job = find_job(recorder, id);
 
-        if (job) { /* listed, and told of as well */
+        if (job) { /* it was listed, and a signal has told of it as well */
                 if (type)
                         copy_word(job->type, type);
                 return;
@@ -376,7 +376,7 @@ void unit_recorder_run_job(UnitRecorder *recorder, uint32_t id, uint64_t at_us) 
                 job->run_us = at_us;
 }
 
-/* A result of NULL: it has not ended. */
+/* A result of NULL means that the job has not ended. */
 static void write_job(UnitRecorder *recorder, UnitJob *job, const char *result, uint64_t end_us) {
         const TrackArgument arguments[] = {
                 { .name = "job", .number = job->id },

@@ -4,10 +4,10 @@
 /*
  * Unit recorder: what a manager says about units and jobs, as tracks
  *
- * Each unit has a track, with a slice for each phase that is not "inactive"; below it are its jobs. An arrow leads to a
- * unit that starts from the last of those that it is ordered after to become active, if that was within
- * UNIT_WAITED_US_MAX before: that is what it waited for. A manager does not tell of things in the order in which they
- * happened, so phases are kept for UNIT_SETTLE_US until they are written in theirs.
+ * Each unit has a track, with a slice for each phase that is not "inactive"; below it are its jobs. An arrow leads
+ * to a unit that starts from the last of those that it is ordered after to become active, if that was within
+ * UNIT_WAITED_US_MAX before: that is what it waited for. A manager does not report events in the order in which they
+ * happened, so phases are kept for UNIT_SETTLE_US, and then written in the right order.
  *
  * It does no I/O and reads no clock. All times are µs of CLOCK_MONOTONIC.
  */
@@ -52,13 +52,13 @@ void unit_recorder_deinit(UnitRecorder *recorder);
 /* The top track. */
 uint64_t unit_recorder_group(UnitRecorder *recorder);
 
-/* Returns NULL if there is no room, or nobody asked for it. */
+/* Returns NULL if there is no room, or the config does not ask for the unit. */
 Unit *unit_recorder_unit(UnitRecorder *recorder, const char *name);
 
 void unit_recorder_change(UnitRecorder *recorder, Unit *unit, const UnitTimes *times);
 void unit_recorder_remove(UnitRecorder *recorder, const char *name);
 
-/* `type` may be NULL: it comes later. */
+/* `type` may be NULL, and be set later. */
 void unit_recorder_add_job(UnitRecorder *recorder,
                            uint32_t id,
                            Unit *unit,
@@ -70,7 +70,7 @@ void unit_recorder_end_job(UnitRecorder *recorder, uint32_t id, const char *resu
 
 /* Writes the phases that have settled by now. */
 void unit_recorder_write(UnitRecorder *recorder, uint64_t now_us);
-/* Writes them all: what is told late about the same moments gets no arrows. */
+/* Writes all phases: what is reported later about the same time gets no arrows. */
 void unit_recorder_write_all(UnitRecorder *recorder);
 /* Writes all units, and the jobs that have not ended. */
 void unit_recorder_finish(UnitRecorder *recorder);

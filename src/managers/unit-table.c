@@ -34,8 +34,8 @@ UnitPhase unit_phase_from_name(const char *name) {
         return UNIT_INACTIVE;
 }
 
-/* Of the part that counts. Units are told apart by it alone, and anybody's USB stick can name some: so it must not be
- * possible to find two names that have the same. */
+/* A hash of the significant part of the name. It alone identifies a unit, and a USB stick of anybody can name
+ * units, so it must not be possible to find two names with the same hash. */
 static uint64_t name_hash(const char *name) {
         return siphash_keyed(name, strnlen(name, UNIT_NAME_BYTES_MAX));
 }
@@ -169,7 +169,8 @@ static size_t sort_times(const UnitTimes *times, UnitStep ret[static UNIT_STEPS_
         return n;
 }
 
-/* Leaves out what was known, and what is not true of this phase: a unit that fails to start is never active. */
+/* Leaves out events that were known, and events that this phase rules out: a unit that fails to start is never
+ * active. */
 static size_t drop_seen(Unit *unit, UnitStep *steps, size_t n_steps) {
         UnitPhase phase = unit->phase;
         size_t n = 0;
@@ -190,7 +191,7 @@ static size_t drop_seen(Unit *unit, UnitStep *steps, size_t n_steps) {
         return n;
 }
 
-/* The manager's own word on the phase, where the times do not tell. */
+/* The phase that the manager itself reports, where the times do not show it. */
 static size_t add_phase(Unit *unit, const UnitTimes *times, UnitStep *steps, size_t n) {
         if (times->phase == unit->phase || times->change_us == 0)
                 return n;

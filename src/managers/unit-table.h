@@ -17,7 +17,7 @@
 
 #define UNITS_MAX           8192
 #define UNIT_NAME_BYTES_MAX 255  /* systemd's own limit */
-#define UNIT_AFTER_MAX      1024 /* units that one is ordered after */
+#define UNIT_AFTER_MAX      1024 /* units after which one unit is ordered */
 #define UNIT_BUCKETS        1024
 
 typedef enum UnitPhase {
@@ -43,16 +43,16 @@ typedef struct Unit {
         List bucket;
         uint64_t hash; /* of its name */
         char *name;
-        uint64_t *after; /* hashes of the names of those that it is ordered after */
+        uint64_t *after; /* hashes of the names of the units after which it is ordered */
         size_t n_after;
         bool knows_after, is_removed;
-        UnitPhase phase;     /* after the last change that is known */
+        UnitPhase phase;     /* the phase after the last known change */
         uint64_t seen_us;    /* when that was */
         UnitPhase shown;     /* in the trace */
         uint64_t shown_us;   /* since when */
-        uint64_t job_end_us; /* of the last one in the trace */
+        uint64_t job_end_us; /* the end of its last job in the trace */
         unsigned n_users;    /* events and jobs that are not in the trace yet */
-        UnitEvent *started;  /* the last of these by which others could start; NULL: none */
+        UnitEvent *started;  /* the last of these after which other units could start; NULL: none */
 } Unit;
 
 typedef struct UnitTable {
@@ -64,30 +64,30 @@ typedef struct UnitTable {
 void unit_table_init(UnitTable *table);
 void unit_table_deinit(UnitTable *table);
 
-/* Makes it if it is not there. Returns NULL if memory has run out, or UNITS_MAX. */
+/* Makes the unit if it is not in the table. Returns NULL if memory has run out, or there are UNITS_MAX. */
 Unit *unit_table_get(UnitTable *table, const char *name);
-/* Returns NULL if not there. */
+/* Returns NULL if there is no such unit. */
 Unit *unit_table_find(UnitTable *table, uint64_t hash);
 
-/* Forgets those that the manager has removed, unless something of them is still to be written. */
+/* Forgets units that the manager has removed, unless something about them is still to be written. */
 void unit_table_sweep(UnitTable *table);
-/* The manager has read its files again: what is ordered after what may have changed. */
+/* Call it when the manager has read its files again: the order of units may have changed. */
 void unit_table_forget_after(UnitTable *table);
 
 void unit_begin_after(Unit *unit);
-/* What does not fit is left out. */
+/* Names that do not fit are left out. */
 void unit_add_after(Unit *unit, const char *name);
 
 const char *unit_phase_name(UnitPhase phase);
 /* UNIT_INACTIVE if it is not known. */
 UnitPhase unit_phase_from_name(const char *name);
 
-/* A phase that begins. */
+/* The beginning of a phase. */
 typedef struct UnitStep {
         UnitPhase phase;
         uint64_t at_us;
         bool is_start; /* from inactive */
-        bool is_done;  /* from activating: there was only one thing to do */
+        bool is_done;  /* directly from activating, as the unit had only one thing to do */
 } UnitStep;
 
 #define UNIT_STEPS_MAX 5

@@ -160,8 +160,9 @@ static int receive_line(int fd, const char *wanted, char *error, size_t n_error)
         do {
                 if (n == sizeof(line) - 1)
                         return -EBADMSG;
-                r = receive_exactly(
-                        fd, line + n, 1); /* few, and no byte behind the line may be taken */
+                r = receive_exactly(fd,
+                                    line + n,
+                                    1); /* byte by byte, as nothing behind the line may be taken */
                 if (r < 0)
                         return r;
         } while (line[n++] != '\n');
@@ -196,7 +197,7 @@ static int authenticate(int fd, char *error, size_t n_error) {
         return r < 0 ? r : send_all(fd, "BEGIN\r\n", strlen("BEGIN\r\n"));
 }
 
-/* A message that is too long for an answer is skipped to its end. */
+/* A message that is too long to be the answer is skipped to its end. */
 static int receive_message(int fd, uint8_t data[static MESSAGE_BYTES_MAX], size_t *ret_n) {
         uint8_t rest[MESSAGE_BYTES_MAX];
         uint64_t n_left;

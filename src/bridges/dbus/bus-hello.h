@@ -8,7 +8,7 @@
  * are few and always the same, and what comes afterwards must be read by us: a library would keep bodies, and take more
  * time for each message than the bus does.
  *
- * It waits for the bus, so it is for a thread; shutdown() of the connection ends it.
+ * It waits for the bus, so it runs on a thread; shutdown() of the connection ends the wait.
  */
 
 #include <stddef.h>

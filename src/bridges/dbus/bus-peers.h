@@ -23,18 +23,18 @@
 
 typedef struct BusPeer {
         List bucket;
-        List question;             /* bus_peers_next_question() */
-        List calls;                /* of the recorder: its calls that are not answered yet */
-        List served;               /* of the recorder: calls to it that it has not answered yet */
+        List question; /* bus_peers_next_question() */
+        List calls;    /* the recorder's: calls of this peer that are not answered yet */
+        List served;   /* the recorder's: calls to this peer that it has not answered yet */
         uint32_t calling, serving; /* lanes in use: bits */
         struct {
-                uint32_t n_cleared;     /* the track writer's, when these tracks were described */
+                uint32_t n_cleared; /* the track writer's epoch when these tracks were described */
                 uint64_t calls, served; /* tracks of the first lanes; 0: not known */
-        } tracks;  /* of the recorder; cleared once the peer's process is known */
+        } tracks;  /* the recorder's; cleared once the peer's process is known */
         pid_t pid; /* 0: not known */
         uint64_t process_uuid;
         char process[PROGRAM_NAME_BYTES];
-        char *owner; /* of a name that is not unique; NULL: no owner, or an unknown one */
+        char *owner; /* the owner of a name that is not unique; NULL: none, or unknown */
         char name[];
 } BusPeer;
 
@@ -50,7 +50,7 @@ typedef struct BusPeers {
 void bus_peers_init(BusPeers *peers);
 void bus_peers_deinit(BusPeers *peers);
 
-/* Whether it is a connection's own name. */
+/* Whether the name is a connection's own, unique one. */
 bool bus_name_is_unique(const char *name);
 
 /* Returns NULL if it is not known. */
@@ -67,5 +67,5 @@ void bus_peers_remove(BusPeers *peers, BusPeer *peer);
 
 /* Takes the next name that the bus has not been asked about; NULL when it was asked about all of them. */
 BusPeer *bus_peers_next_question(BusPeers *peers);
-/* Has a name that was taken asked about later. */
+/* Puts back a name that was taken, to be asked about later. */
 void bus_peers_put_back(BusPeers *peers, BusPeer *peer);

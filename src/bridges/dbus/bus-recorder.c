@@ -201,7 +201,7 @@ static void write_begins(BusRecorder *recorder, const BusCall *call, const Traff
         (void)track_event(recorder->tracks, &event);
 }
 
-/* `error` is the name of the error that was the reply; "": it was an answer. */
+/* `error` is the name of the error that was the reply; "": the reply was no error. */
 static void
 write_ends(BusRecorder *recorder, const BusCall *call, uint64_t at_ns, const char *error) {
         const TrackArgument argument = { "error", error, 0 };

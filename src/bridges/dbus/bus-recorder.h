@@ -13,9 +13,9 @@
 #include "bridges/dbus/traffic-ring.h"
 #include "host/track-writer.h"
 
-#define BUS_CALLS_MAX    16384 /* calls that wait for answers; beyond, the oldest is given up */
+#define BUS_CALLS_MAX    16384 /* calls that wait for answers; with one more, the oldest is given up */
 #define BUS_CALL_BUCKETS 4096
-#define BUS_LANES_MAX    32 /* of a connection, each way; calls beyond are instants */
+#define BUS_LANES_MAX    32 /* of a connection, in each direction; calls beyond are instants */
 
 typedef struct BusRecorder {
         TrackWriter *tracks; /* borrowed */

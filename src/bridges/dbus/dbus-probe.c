@@ -24,8 +24,8 @@ typedef struct Dbus {
         BusQuestions questions;
         BusMonitor monitor;
         sd_event_source *wake;
-        uint64_t n_lost; /* that were written as lost */
-        bool is_told;    /* that it cannot record */
+        uint64_t n_lost; /* messages that were written as lost */
+        bool is_told;    /* it has reported that it cannot record */
 } Dbus;
 
 static void *dbus_free(void *userdata) {

@@ -73,7 +73,7 @@ static void put_owner(TrafficReader *reader, const char *name, const char *owner
                 reader->has_newcomer = true;
 }
 
-/* `n` bytes of the message are there, its header among them. */
+/* Takes a message of which `n` bytes have come, including all of its header. */
 static void read_message(TrafficReader *reader, const Frame *frame, const uint8_t *data, size_t n) {
         Traffic traffic = { .at_ns = reader->now_ns(), .n_bytes = frame->n_bytes };
         const char *texts[3];

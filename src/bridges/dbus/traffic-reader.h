@@ -18,7 +18,7 @@
 typedef struct TrafficReader {
         TrafficRing *ring; /* borrowed */
         uint8_t *buffer;   /* TRAFFIC_BUFFER_BYTES */
-        size_t n;          /* that are in it */
+        size_t n;          /* bytes that are in it */
         uint64_t n_skip;   /* bytes of a body that are still to come */
         uint64_t (*now_ns)(void);
         _Atomic uint64_t n_messages;

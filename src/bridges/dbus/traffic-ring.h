@@ -39,7 +39,7 @@ typedef struct TrafficRing {
         _Atomic size_t head; /* what the taker has released; both count up for ever */
         _Atomic size_t tail; /* what was put */
         _Atomic uint64_t n_dropped;
-        size_t looked; /* the taker's: how far it has looked, from head to tail */
+        size_t looked; /* the taker's: the position up to which it has looked */
 } TrafficRing;
 
 /* Returns 0 or -ENOMEM. */

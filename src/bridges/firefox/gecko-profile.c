@@ -22,7 +22,7 @@ typedef struct Process {
         char categories[GECKO_CATEGORIES_MAX][GECKO_NAME_BYTES];
         size_t n_categories;
         double start_ms; /* by the time of day */
-        double start_ns; /* by CLOCK_MONOTONIC; 0: it is not said */
+        double start_ns; /* by CLOCK_MONOTONIC; 0: not given */
 } Process;
 
 /* One marker, as it is read. */
@@ -47,10 +47,10 @@ typedef struct Reader {
 typedef struct Member {
         const char *name;
         void (*read)(Reader *reader, void *into, JsonToken token);
-        size_t offset; /* into what the object is read into */
+        size_t offset; /* what the object is read into */
 } Member;
 
-/* Up to one without a name. */
+/* The table ends with an entry without a name. */
 static const Member *find_member(const Member *members, const char *name) {
         for (; members->name; members++)
                 if (strcmp(members->name, name) == 0)
@@ -113,7 +113,7 @@ static size_t texts_count(const GeckoTexts *texts) {
         return texts->places.n / sizeof(uint32_t);
 }
 
-/* Its number, or GECKO_NO_TEXT. */
+/* Returns the text's number, or GECKO_NO_TEXT. */
 static uint32_t texts_add(GeckoTexts *texts, const char *text) {
         const uint32_t place = (uint32_t)texts->bytes.n, n = (uint32_t)texts_count(texts);
         char line[GECKO_TEXT_BYTES_MAX];

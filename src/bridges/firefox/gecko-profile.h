@@ -4,9 +4,9 @@
 /*
  * Gecko profile: the markers of all threads of a browser, as its profiler writes them when it ends
  *
- * A profile has samples, libraries, pages and addresses, but only its markers are kept: their names, kinds, beginnings
- * and ends. Of a marker's other data only the name is kept that a page has given to its own (performance.measure()). If
- * a marker's name contains a page's address, only the host stays.
+ * A profile has samples, libraries, pages and addresses, but only its markers are kept: their names, kinds,
+ * beginnings and ends. Of a marker's other data, only the name that a page has given to its own marker
+ * (performance.measure()) is kept. If a marker's name contains a page's address, only the host stays.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "shared/bytes.h"
 
-#define GECKO_MARKERS_MAX    (1u << 18) /* of one thread; markers beyond are counted */
+#define GECKO_MARKERS_MAX    (1u << 18) /* markers of one thread; those beyond are counted */
 #define GECKO_TEXTS_MAX      (1u << 18) /* likewise */
 #define GECKO_TEXT_BYTES_MAX 128        /* a longer one is cut */
 #define GECKO_CATEGORIES_MAX 64
@@ -48,10 +48,10 @@ typedef struct GeckoTexts {
 
 typedef struct GeckoThread {
         pid_t pid, tid;
-        char name[GECKO_NAME_BYTES], process[GECKO_NAME_BYTES]; /* "": it is not said */
+        char name[GECKO_NAME_BYTES], process[GECKO_NAME_BYTES]; /* "": not given */
         GeckoMarker *markers;
         size_t n_markers, n_allocated;
-        uint64_t n_lost; /* that there was no room for */
+        uint64_t n_lost; /* markers for which there was no room */
         GeckoTexts texts, own_texts;
         const char (*categories)[GECKO_NAME_BYTES];
         size_t n_categories;

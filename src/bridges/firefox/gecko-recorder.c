@@ -13,7 +13,7 @@
 #define NO_END          INT64_C(-1)
 
 typedef struct Lane {
-        int64_t ends_ns[GECKO_NESTED]; /* of the slices that are open, the innermost last */
+        int64_t ends_ns[GECKO_NESTED]; /* ends of the slices that are open, the innermost last */
         size_t n;
 } Lane;
 

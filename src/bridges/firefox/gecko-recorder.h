@@ -24,7 +24,7 @@ typedef struct GeckoSlice {
 
 typedef struct GeckoRecorder {
         TrackWriter *tracks; /* borrowed, as names are */
-        ProgramNames *names; /* of processes that have run meanwhile */
+        ProgramNames *names; /* names of processes that have run in the meantime */
         uint64_t look_ns;    /* when they were read last */
         int64_t since_ns;    /* anything older is nonsense: the browser was started later */
         int64_t now_ns;      /* and so is anything later than this */

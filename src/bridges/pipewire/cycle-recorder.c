@@ -11,7 +11,7 @@
 #define AGE_MAX_NS      INT64_C(10000000000) /* an earlier beginning is nonsense */
 #define SLACK_NS        INT64_C(1000000000)  /* and so is one further in the future */
 #define NS_PER_US       1000
-#define LOAD_MAX        100.0 /* more than a hundred times what there is would be nonsense */
+#define LOAD_MAX        100.0 /* a load above a hundred times the available time is nonsense */
 
 int cycle_recorder_init(CycleRecorder *recorder, TrackWriter *tracks) {
         int r;
@@ -306,7 +306,7 @@ static void write_nodes(CycleRecorder *recorder, const uint64_t *arrows, int64_t
         write_node(recorder, &cycle->driver, NULL, now_ns);
 }
 
-/* Returns when it began. */
+/* Returns when the cycle began. */
 static int64_t take_cycle(CycleRecorder *recorder, int64_t now_ns) {
         const ProfileCycle *cycle = &recorder->cycle;
         uint64_t arrows[PROFILE_FOLLOWERS_MAX], all_arrows[CYCLE_ARROWS_MAX];

@@ -32,12 +32,12 @@ typedef struct NodeObject {
         bool is_device;
         struct {
                 int64_t until_ns;        /* slices of the node are written until then */
-                int64_t cycles_until_ns; /* and of a driver's cycles */
-                int64_t number; /* of the last cycle, and how many there were of all drivers by then */
-                uint64_t n_before;
+                int64_t cycles_until_ns; /* and slices of a driver's cycles */
+                int64_t number;          /* of the last cycle */
+                uint64_t n_before;       /* how many cycles of all drivers there were by then */
                 int32_t n_xruns;
                 bool has_cycles; /* otherwise the last three fields mean nothing */
-        } written;               /* of the recorder */
+        } written;               /* by the recorder */
 } NodeObject;
 
 typedef struct NodeTable {

@@ -43,7 +43,7 @@ struct CaptureControl {
         uint64_t n_streams;
         uint64_t n_nonsense;
         List takers;
-        CaptureTaker early; /* until the first taker comes */
+        CaptureTaker early; /* what programs write before the first taker comes */
         bool has_begun;     /* it has come */
         uint8_t copy[CAPTURE_RING_BYTES];
 };

@@ -18,10 +18,10 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-#define CONTROL_RINGS_MAX 512 /* threads beyond get an answer without a ring */
-#define CONTROL_PERIOD_MS 20  /* between two looks at the rings */
+#define CONTROL_RINGS_MAX 512 /* further threads get an answer without a ring */
+#define CONTROL_PERIOD_MS 20  /* the time between two looks at the rings */
 #define CONTROL_QUEUE_BYTES_MAX \
-        (16u << 20) /* for one taker; bytes beyond are dropped and counted */
+        (16u << 20) /* what is kept for one taker; further bytes are dropped and counted */
 
 #define CONTROL_ENV "SYSPROF_CONTROL_FD"
 

@@ -5,7 +5,7 @@
  * Capture frame: what programs write for sysprof, one frame at a time
  *
  * The layout is that of sysprof-capture-types.h, in the byte order of the machine. A frame may come from anybody, so
- * nothing in it is believed: a part that does not fit into the frame is nonsense, and a text ends with the frame at
+ * nothing in it is trusted: a part that does not fit into the frame is nonsense, and a text ends with the frame at
  * the latest.
  */
 
@@ -16,7 +16,7 @@
 #define CAPTURE_HEADER_BYTES     24
 #define CAPTURE_FRAME_BYTES_MAX  65528 /* 16 bits, in multiples of 8 */
 #define CAPTURE_FILE_HEADER      256   /* bytes at the beginning of a file, before its frames */
-#define CAPTURE_NAME_BYTES       64    /* of groups, names of marks and counters, with the NUL */
+#define CAPTURE_NAME_BYTES       64    /* of names of groups, marks and counters, with the NUL */
 #define CAPTURE_MESSAGE_BYTES    256   /* longer ones are cut */
 #define CAPTURE_COUNTERS_OF_SLOT 8
 

@@ -10,7 +10,7 @@
 #include "bridges/sysprof/capture-recorder.h"
 
 #define CLOCK_SLACK_NS \
-        INT64_C(1000000000) /* how far a mark's end may be ahead of the look's beginning */
+        INT64_C(1000000000) /* how far a mark's end may lie after the beginning of the look */
 #define TRACK_BYTES_MAX 64
 #define NO_SLICE        SIZE_MAX
 
@@ -27,10 +27,10 @@ typedef struct Lane {
 struct CaptureStream {
         uint64_t id;
         int32_t pid;
-        unsigned number; /* its number among its process's streams */
+        unsigned number; /* the stream's number within its process */
         bool has_ended;
         int64_t opened_ns;
-        uint64_t process_uuid; /* 0: it has ended */
+        uint64_t process_uuid; /* 0: the process has ended */
         char process[PROGRAM_NAME_BYTES];
         CaptureCounter *counters;
         size_t n_counters;

@@ -4,10 +4,10 @@
 /*
  * Capture recorder: frames as slices and counters
  *
- * Sans-I/O. What one thread of a program writes, or a compositor into its file, is a stream. Marks become slices of a
- * track of their stream below their process; frames do not say which thread it is. A mark is written when it ends, so
- * the outer of two comes later: those of one look are kept until capture_recorder_write(), which sorts them. Marks that
- * overlap without being nested go to different lanes, as slices of one track cannot do that.
+ * Sans-I/O. What one thread of a program writes, or a compositor into its file, is a stream. Marks become slices of
+ * a track of their stream below their process; frames do not say which thread it is. A mark is written when it ends,
+ * so the outer of two comes later: the marks of one look are kept until capture_recorder_write(), which sorts them.
+ * Marks that overlap without being nested go to different lanes, as slices of one track cannot do that.
  */
 
 #include "bridges/sysprof/capture-frame.h"

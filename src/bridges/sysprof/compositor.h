@@ -4,8 +4,8 @@
 /*
  * Compositor: the profiler of mutter and gnome-shell, over the session bus
  *
- * org.gnome.Sysprof3.Profiler writes a capture into a descriptor, until it is stopped. A pipe whose reader goes away
- * has been seen to wedge the compositor for good, so it gets a file in memory, which is read as it grows and whose
+ * org.gnome.Sysprof3.Profiler writes a capture into a descriptor, until it is stopped. A pipe whose reader went away
+ * has been seen to block the compositor for ever, so it gets a file in memory, which is read as it grows and whose
  * pages are given back. It is stopped before the file is closed. Bridges that crash leave the profiler running; the
  * next bridges stop it first.
  */

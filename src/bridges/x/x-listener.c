@@ -44,7 +44,7 @@ struct XListener {
         bool has_res;
         uint32_t client_mask;
         XClient clients[X_CLIENTS_MAX];
-        WindowSet windows; /* that are listened to */
+        WindowSet windows; /* windows that are listened to */
 };
 
 static atomic_uint n_listeners;
@@ -233,7 +233,7 @@ static void listen_until_end(XListener *listener) {
         }
 }
 
-/* Whether somebody still wants it: connecting may have taken long. */
+/* Whether the listener is still wanted, as connecting may have taken long. */
 static bool publish_fd(XListener *listener, int fd) {
         bool has_owner;
 

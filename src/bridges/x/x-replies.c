@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* X replies: what is in messages of an X server, without its word for how long they are */
+/* X replies: reads messages of an X server without trusting the lengths in them */
 
 #include <string.h>
 
 #include "bridges/x/x-replies.h"
 #include "shared/macro.h"
 
-/* Lengths beyond these are told in units of four bytes. */
+/* Lengths in messages leave out these heads, and count units of four bytes. */
 #define UNIT_BYTES       4
 #define MESSAGE_BYTES    32u
 #define SETUP_HEAD_BYTES 8u

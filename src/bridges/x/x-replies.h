@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * X replies: what is in messages of an X server, without its word for how long they are
+ * X replies: reads messages of an X server without trusting the lengths in them
  *
- * libxcb hands over messages as they came. Their lists say how many items they have, and nothing holds that against the
- * length of the message, so its own iterators would read on behind the end. A server may be any program that $DISPLAY
+ * libxcb hands over messages as they came. Their lists say how many items they have. libxcb does not compare that
+ * with the message's length, so its own iterators would read past the end. A server may be any program that $DISPLAY
  * names.
  */
 
@@ -18,12 +18,12 @@
 
 /* Whether an event of an extension has at least n_bytes. */
 bool x_event_has(const xcb_generic_event_t *event, size_t n_bytes);
-/* How many of the children that it names it has. */
+/* How many of the children that the reply announces it really has. */
 size_t x_n_children(const xcb_query_tree_reply_t *reply);
-/* Returns the first process in it, or 0. */
+/* Returns the first process in the reply, or 0. */
 pid_t x_client_pid(const xcb_res_query_client_ids_reply_t *reply);
 
-/* Screens one by one, from one that is {}. */
+/* Steps through the screens; begin with {}. */
 typedef struct XScreens {
         size_t at; /* bytes, from the beginning of the setup */
         unsigned n;
