@@ -420,7 +420,7 @@ static void read_counter(TraceTrack *track, const WireField *counter) {
 
         track->is_counter = true;
         for_each_field(&reader, &field, counter->data, counter->n_bytes) {
-                track->is_incremental |= field.number == 5;
+                track->is_incremental |= field.number == 5 && field.value;
                 if (field.number == 6)
                         copy_text(track->unit, sizeof(track->unit), &field);
                 else
