@@ -65,6 +65,7 @@ AREAS = {
 TEST_SECONDS_MIN = 5
 WAIT_TIMES = 6
 CHECK_TIMEOUT_TIMES = 20
+LOOK_SECONDS = 0.5
 BUILD_SECONDS = 3600  # all tests, on a busy machine
 # Its signal stack is one more thing that a cancelled thread leaves, and is written to when the thread is gone.
 ASAN_OPTIONS = "use_sigaltstack=0"
@@ -154,6 +155,15 @@ def end_group(pid):
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def end_at_failure(path, pid, over):
+    """One failure is enough: the cases after it may wait for what will not come, for seconds each."""
+    while not over.wait(LOOK_SECONDS):
+        with open(path, "rb") as file:
+            if b"\nnot ok " in file.read():
+                end_group(pid)
+                return
 
 
 class World:
@@ -255,10 +265,13 @@ class World:
         self.running.add(process)
         late = threading.Timer(WAIT_TIMES * seconds, end_group, [process.pid])
         late.start()
+        over = threading.Event()
+        threading.Thread(target=end_at_failure, args=(path, process.pid, over), daemon=True).start()
         try:
             # Of this test alone, as others run meanwhile.
             _, status, usage = os.wait4(process.pid, 0)
         finally:
+            over.set()
             is_late = late.finished.is_set()
             late.cancel()
             self.running.discard(process)
@@ -269,7 +282,7 @@ class World:
         if is_late:
             return f"waits for more than {WAIT_TIMES * seconds:.0f} s", used
         if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            return f"more than {seconds:.0f} s", used
+            return what_failed(path) or f"more than {seconds:.0f} s", used
         return process.returncode and (what_failed(path) or f"exit status {process.returncode}") or None, used
 
     def end_running(self):

@@ -336,6 +336,31 @@ START_TEST(test_the_service_is_told_that_there_is_no_memory) {
 }
 END_TEST
 
+/* The first packet of a sequence gets a mark, and so is put together in the library's memory. */
+START_TEST(test_a_large_first_packet_without_memory_is_lost_and_the_program_told) {
+        static const uint8_t packet[2000] = { 0x52, 0xcd, 0x0f }; /* a field of 1997 bytes */
+        dt_writer *writer;
+        int r;
+
+        world_init();
+        fake_setup_memory(&fake, FAKE_PAGES_BYTES, 4096);
+        ck_assert_int_eq(fake_setup_buffer(&fake, 1, "test.source", 1), 0);
+        ck_assert_int_eq(fake_start(&fake, 1), 0);
+        ck_assert_int_eq(dt_writer_new(&writer, instance, DT_FULL_DROP), 0);
+        arm(0);
+        r = dt_writer_write(writer, packet, sizeof(packet));
+        ck_assert(disarm());
+        ck_assert_int_eq(r, -ENOBUFS);
+        ck_assert(dt_writer_lost(writer));
+        ck_assert_int_eq(dt_writer_write(writer, packet, sizeof(packet)), 0);
+        ck_assert_int_eq(fake_stop(&fake, 1), 0);
+        fake_drain(&fake);
+        ck_assert_uint_eq(fake_n_packets(&fake), 1);
+        dt_writer_free(writer);
+        world_deinit();
+}
+END_TEST
+
 START_TEST(test_memory_that_cannot_be_mapped_is_refused) {
         bool is_short = true;
 
@@ -458,6 +483,7 @@ TEST_MAIN_FORKED("lib-out-of-memory",
                  test_the_first_calls_of_a_program_say_that_there_is_no_memory,
                  test_later_calls_say_that_there_is_no_memory_and_work_when_there_is,
                  test_the_service_is_told_that_there_is_no_memory,
+                 test_a_large_first_packet_without_memory_is_lost_and_the_program_told,
                  test_memory_that_cannot_be_mapped_is_refused,
                  test_a_failure_whose_text_finds_no_memory_is_still_one,
                  test_threads_that_find_no_memory_lose_events_and_nothing_else,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -212,6 +213,36 @@ PORT_TEST(test_no_number_of_descriptors_is_kept) {
         }
 }
 
+static pthread_mutex_t hanging = PTHREAD_MUTEX_INITIALIZER;
+
+static int close_when_free(int fd) {
+        pthread_mutex_lock(&hanging);
+        pthread_mutex_unlock(&hanging);
+        return close(fd);
+}
+
+PORT_TEST(test_a_user_whose_descriptors_hang_gets_no_further_connection) {
+        const int before = bound_client();
+        int fds[2], fd;
+
+        closer_replace(close_when_free);
+        pthread_mutex_lock(&hanging);
+        while (!closer_is_full(getuid())) {
+                fd = dup(before);
+                ck_assert_int_ge(fd, 0);
+                closer_close(getuid(), fd);
+        }
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        ck_assert_int_eq(ports_accept(ports, PORT_CONSUMER, fds[0]), -EUSERS);
+        assert_is_served(before);
+        pthread_mutex_unlock(&hanging);
+        closer_replace(NULL); /* waits for its threads */
+        close(fds[1]);
+        fd = bound_client();
+        close(fd);
+        close(before);
+}
+
 static void ask_for_flood(int client, size_t n) {
         static uint8_t zeros[256];
 
@@ -363,6 +394,7 @@ TEST_MAIN("port-hostile",
           test_a_descriptor_belongs_to_a_frame_whose_end_comes_later,
           test_more_descriptors_than_calls_cost_the_connection,
           test_no_number_of_descriptors_is_kept,
+          test_a_user_whose_descriptors_hang_gets_no_further_connection,
           test_a_slow_reader_gets_everything_in_order,
           test_a_peer_that_reads_too_little_costs_itself_and_no_other,
           test_a_flood_of_requests_costs_itself_and_no_other)
