@@ -228,6 +228,134 @@ START_TEST(test_too_many_markers_are_counted) {
 }
 END_TEST
 
+typedef struct Text {
+        char data[GECKO_PROCESSES_MAX * 256 + 65536], *at;
+} Text;
+
+static Text *text_begin(void) {
+        static Text text;
+
+        text.at = text.data;
+        return &text;
+}
+
+/* A marker of the text "Reflow", from and to in milliseconds. */
+static void put_marker(Text *text, int from, int to, int phase) {
+        text->at += sprintf(
+                text->at, "%s[0, %d, %d, %d, 1]", text->at[-1] == '[' ? "" : ", ", from, to, phase);
+}
+
+static void begin_markers(Text *text) {
+        text->at +=
+                sprintf(text->at,
+                        "{" META "\"threads\": [{\"pid\": 5, \"markers\": {" SCHEMA "\"data\": [");
+}
+
+static const char *end_markers(Text *text) {
+        strcpy(text->at, "]}, " TEXTS "}]}");
+        return text->data;
+}
+
+START_TEST(test_tracks_beside_each_other_are_limited) {
+        Text *text = text_begin();
+        Fixture fixture;
+
+        begin_markers(text);
+        for (int i = 0; i <= GECKO_LANES_MAX; i++)
+                put_marker(text, 1 + i, 101 + i, 1);
+        fixture_init(&fixture, end_markers(text));
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "markers 16"), 2);
+        ck_assert_uint_eq(slice_list_track(&fixture.packets, "markers 17"), 0);
+        ck_assert(slice_list_is(&fixture.packets,
+                                "markers",
+                                1,
+                                SLICE_INSTANT,
+                                "Reflow",
+                                AT(1000 + 1000 * GECKO_LANES_MAX)));
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_slices_in_each_other_are_limited) {
+        Text *text = text_begin();
+        Fixture fixture;
+
+        begin_markers(text);
+        for (int i = 0; i <= GECKO_NESTED; i++)
+                put_marker(text, 1 + i, 1000 - i, 1);
+        fixture_init(&fixture, end_markers(text));
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "markers"), 2 * GECKO_NESTED);
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "markers 2"), 2);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+/* The one that is not remembered is an instant, and its end that of another one. */
+START_TEST(test_beginnings_that_wait_for_their_ends_are_limited) {
+        Text *text = text_begin();
+        Fixture fixture;
+
+        begin_markers(text);
+        for (int i = 0; i <= GECKO_OPEN_MAX; i++)
+                put_marker(text, 1 + i, 0, 2);
+        for (int i = 0; i <= GECKO_OPEN_MAX; i++)
+                put_marker(text, 0, 1000 + i, 3);
+        fixture_init(&fixture, end_markers(text));
+        ck_assert_uint_eq(slice_list_count(&fixture.packets, "markers"), 2 * GECKO_OPEN_MAX + 1);
+        ck_assert(slice_list_is(&fixture.packets,
+                                "markers",
+                                GECKO_OPEN_MAX,
+                                SLICE_INSTANT,
+                                "Reflow",
+                                AT(1000 + 1000 * GECKO_OPEN_MAX)));
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_processes_of_a_profile_are_limited) {
+        Text *text = text_begin();
+        Fixture fixture;
+
+        text->at += sprintf(text->at, "{" META "\"processes\": [");
+        for (int i = 0; i < GECKO_PROCESSES_MAX + 2; i++)
+                text->at += sprintf(text->at,
+                                    "%s{" META "\"threads\": [{\"pid\": %d, \"markers\": {" SCHEMA
+                                    "\"data\": [[0, 1, 0, 0, 1]]}}]}",
+                                    i > 0 ? ", " : "",
+                                    1000 + i);
+        strcpy(text->at, "]}");
+        fixture_init(&fixture, text->data);
+        ck_assert(fixture.is_whole);
+        /* The outermost one is one of them, and has no threads. */
+        ck_assert_uint_eq(fixture.recorder.n_threads, GECKO_PROCESSES_MAX - 1);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+static void count_texts(void *userdata, const GeckoThread *thread) {
+        *(size_t *)userdata = thread->texts.places.n / sizeof(uint32_t);
+}
+
+START_TEST(test_texts_of_a_thread_are_limited) {
+        const size_t n = GECKO_TEXTS_MAX + 3;
+        char *text = malloc(n * 3 + 128), *at = text;
+        size_t n_texts = 0;
+        GeckoReading reading = { .thread = count_texts, .userdata = &n_texts };
+
+        ck_assert_ptr_nonnull(text);
+        at += sprintf(at, "{\"threads\": [{\"pid\": 5, \"stringTable\": [\"\"");
+        for (size_t i = 1; i < n; i++)
+                at = stpcpy(at, ",\"\"");
+        strcpy(at, "]}]}");
+        reading.file = fmemopen(text, strlen(text), "r");
+        ck_assert_ptr_nonnull(reading.file);
+        ck_assert(gecko_profile_read(&reading));
+        ck_assert_uint_eq(n_texts, GECKO_TEXTS_MAX);
+        fclose(reading.file);
+        free(text);
+}
+END_TEST
+
 /*
  * JSON
  */
@@ -277,6 +405,25 @@ START_TEST(test_depth_is_bounded) {
 }
 END_TEST
 
+/* Of a text that is longer nothing more is read, as if it ended there. */
+START_TEST(test_size_is_bounded) {
+        char text[] = "[1, 2, 3]";
+        JsonStream stream;
+        FILE *file = fmemopen(text, strlen(text), "r");
+
+        ck_assert_ptr_nonnull(file);
+        json_stream_init(&stream, file);
+        ck_assert_uint_eq(stream.n_left, JSON_BYTES_MAX);
+        stream.n_left = strlen("[1, 2");
+        ck_assert_int_eq(json_next(&stream), JSON_ARRAY);
+        ck_assert_int_eq(json_next(&stream), JSON_NUMBER);
+        ck_assert_int_eq(json_next(&stream), JSON_NUMBER);
+        ck_assert_int_eq(json_next(&stream), JSON_END);
+        ck_assert_int_eq(json_next(&stream), JSON_END);
+        fclose(file);
+}
+END_TEST
+
 START_TEST(test_texts_are_decoded_and_cut) {
         static char text[JSON_TEXT_BYTES_MAX + 64];
         JsonStream stream;
@@ -306,6 +453,12 @@ TEST_MAIN("bridges-firefox-markers",
           test_processes_are_in_each_other,
           test_a_text_that_ends_early_is_told,
           test_too_many_markers_are_counted,
+          test_tracks_beside_each_other_are_limited,
+          test_slices_in_each_other_are_limited,
+          test_beginnings_that_wait_for_their_ends_are_limited,
+          test_processes_of_a_profile_are_limited,
+          test_texts_of_a_thread_are_limited,
           test_tokens,
           test_depth_is_bounded,
+          test_size_is_bounded,
           test_texts_are_decoded_and_cut)

@@ -257,6 +257,40 @@ START_TEST(test_threads_beyond_the_limit_get_an_answer) {
 }
 END_TEST
 
+/* Others do not miss what one has no room for. */
+START_TEST(test_what_nobody_takes_is_limited_and_counted) {
+        static const uint8_t frames[CAPTURE_RING_BYTES / 2]; /* of no kind that is known */
+        const size_t n_pieces = CONTROL_QUEUE_BYTES_MAX / (sizeof(CapturePiece) + sizeof(frames));
+        CaptureTaker idle;
+        Fixture fixture;
+        uint64_t n_lost;
+        Bytes pieces;
+        Ring ring;
+
+        fixture_init(&fixture);
+        capture_control_attach(fixture.control, &fixture.taker);
+        capture_control_attach(fixture.control, &idle);
+        ring = ask_for_ring(&fixture);
+        for (size_t i = 0; i < n_pieces + 3; i++) {
+                ring_put(&ring, frames, sizeof(frames));
+                ck_assert_uint_eq(taken(&fixture), sizeof(frames));
+        }
+        capture_control_take(fixture.control, &idle, &pieces, &n_lost);
+        ck_assert_uint_eq(pieces.n, n_pieces * (sizeof(CapturePiece) + sizeof(frames)));
+        ck_assert_uint_eq(n_lost, 3);
+        bytes_deinit(&pieces);
+        ring_put(&ring, frames, sizeof(frames));
+        capture_control_take(fixture.control, &idle, &pieces, &n_lost);
+        ck_assert_uint_eq(pieces.n, sizeof(CapturePiece) + sizeof(frames));
+        ck_assert_uint_eq(n_lost, 0);
+        bytes_deinit(&pieces);
+        capture_control_detach(fixture.control, &idle);
+        capture_control_detach(fixture.control, &fixture.taker);
+        ring_close(&ring);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 START_TEST(test_program_cannot_take_the_memory_away) {
         Fixture fixture;
         int fd;
@@ -277,4 +311,5 @@ TEST_MAIN("bridges-sysprof-control",
           test_positions_that_are_nonsense_are_passed_over,
           test_nonsense_is_disconnected_and_others_are_read_on,
           test_threads_beyond_the_limit_get_an_answer,
+          test_what_nobody_takes_is_limited_and_counted,
           test_program_cannot_take_the_memory_away)

@@ -178,10 +178,10 @@ START_TEST(test_what_is_kept_of_writers_is_charged_and_given_back) {
 END_TEST
 
 /* Users who take all that they may: what of the limit for all is left for root, and for those with little. */
-static void fill(Quota *quota, QuotaSlot slot, uint64_t max, const char *name) {
-        enum { STEPS = 64 };
+static void fill(Quota *quota, QuotaSlot slot, const char *name) {
+        enum { STEPS = 128 };
         static Charge taken[STEPS];
-        const uint64_t step = quota_user_max(quota, slot) / 2;
+        const uint64_t max = quota_total_max(quota, slot), step = quota_user_max(quota, slot) / 2;
         char why[QUOTA_WHY_BYTES];
         Charge root = {}, first = {};
         size_t n = 0;
@@ -193,7 +193,7 @@ static void fill(Quota *quota, QuotaSlot slot, uint64_t max, const char *name) {
         quota_explain(quota, why, (uid_t)(2000 + n / 2), slot, step);
         ck_assert_msg(strstr(why, name), "%s is not in \"%s\"", name, why);
         ck_assert_int_eq(quota_charge(quota, &first, 1000, slot, 1), 0);
-        ck_assert_int_eq(quota_charge(quota, &root, 0, slot, max / 8), 0);
+        ck_assert_int_eq(quota_charge(quota, &root, 0, slot, step), 0);
         while (n > 0)
                 charge_deinit(&taken[--n]);
         charge_deinit(&first);
@@ -201,11 +201,23 @@ static void fill(Quota *quota, QuotaSlot slot, uint64_t max, const char *name) {
 }
 
 START_TEST(test_all_users_together_have_a_limit) {
+        static const char *const names[_QUOTA_SLOT_N] = {
+                [QUOTA_SESSIONS] = "SERVICE_SESSIONS_MAX",
+                [QUOTA_PRODUCERS] = "SERVICE_PRODUCERS_MAX",
+                [QUOTA_CONNECTIONS] = "SERVICE_CONNECTIONS_MAX",
+                [QUOTA_BUFFER_BYTES] = "SERVICE_BUFFER_BYTES_MAX",
+                [QUOTA_MEMORY_BYTES] = "SERVICE_MEMORY_BYTES_MAX",
+                [QUOTA_DESCRIPTOR_BYTES] = "SERVICE_DESCRIPTOR_BYTES_MAX",
+                [QUOTA_MESSAGE_BYTES] = "SERVICE_MESSAGE_BYTES_MAX",
+                [QUOTA_CALL_BYTES] = "SERVICE_CALL_BYTES_MAX",
+                [QUOTA_RECENT_SESSIONS] = "SERVICE_RECENT_SESSIONS_MAX",
+        };
         Quota quota;
 
         quota_init(&quota, RAM);
-        fill(&quota, QUOTA_PRODUCERS, SERVICE_PRODUCERS_MAX, "SERVICE_PRODUCERS_MAX");
-        fill(&quota, QUOTA_CONNECTIONS, SERVICE_CONNECTIONS_MAX, "SERVICE_CONNECTIONS_MAX");
+        ck_assert_uint_eq(quota_total_max(&quota, QUOTA_PRODUCERS), SERVICE_PRODUCERS_MAX);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                fill(&quota, (QuotaSlot)i, names[i]);
         quota_deinit(&quota);
 }
 END_TEST
