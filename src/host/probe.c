@@ -63,9 +63,17 @@ void probe_names_free(char **names) {
         free(names);
 }
 
-uint64_t probe_now_ns(void) {
+static uint64_t clock_now_ns(clockid_t clock) {
         struct timespec now;
 
-        clock_gettime(CLOCK_BOOTTIME, &now);
+        clock_gettime(clock, &now);
         return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t probe_now_ns(void) {
+        return clock_now_ns(CLOCK_BOOTTIME);
+}
+
+uint64_t probe_cpu_ns(void) {
+        return clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }

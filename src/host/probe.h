@@ -118,6 +118,8 @@ void probe_notes_deinit(ProbeNotes *notes);
 void probe_names_free(char **names);
 
 uint64_t probe_now_ns(void);
+/* CPU time of this thread, for what something costs. */
+uint64_t probe_cpu_ns(void);
 
 /* The next multiple of a period: polls of all instances with one period fall together. */
 static inline uint64_t probe_next_on_grid(uint64_t now_ns, uint64_t period_ns) {

@@ -203,7 +203,7 @@ static uint64_t clock_now_ns(clockid_t clock) {
 }
 
 static void drain(PerfProbe *perf) {
-        const uint64_t begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+        const uint64_t begun_ns = probe_cpu_ns();
         PerfRing *ring;
 
         perf_sampler_begin(&perf->sampler);
@@ -216,7 +216,7 @@ static void drain(PerfProbe *perf) {
         }
         perf_events_end(&perf->events);
         perf_sampler_end(&perf->sampler);
-        perf->cost.cost_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+        perf->cost.cost_ns += probe_cpu_ns() - begun_ns;
 }
 
 /* Inherited events cannot be changed, so all are opened again. */

@@ -224,12 +224,13 @@ static void drain(ProgramPoints *points, uint64_t until_ns) {
         ring->rests_ns = probe_now_ns();
 }
 
-/* Looks for new programs, as often as the cost allows. */
+/* Looks for new programs, as often as the cost allows. On a busy machine a look may take long and cost little. */
 static void find(ProgramPoints *points, uint64_t now_ns) {
+        const uint64_t begun_ns = probe_cpu_ns();
         const bool more = point_finder_go_on(&points->finder, now_ns);
-        const uint64_t spent_ns = probe_now_ns() - now_ns;
+        const uint64_t cost_ns = probe_cpu_ns() - begun_ns;
 
-        points->find_ns = now_ns + MAX(more ? 0 : FINDER_PERIOD_NS, FINDER_SHARE * spent_ns);
+        points->find_ns = now_ns + MAX(more ? 0 : FINDER_PERIOD_NS, FINDER_SHARE * cost_ns);
 }
 
 static uint64_t program_points_poll(void *userdata, uint64_t now_ns) {

@@ -29,7 +29,13 @@ __asm__(".globl pointed_outer\n.type pointed_outer, @function\n"
         /* sub: expensive */
         ".globl pointed_slow\n.type pointed_slow, @function\n"
         "pointed_slow:\n sub $8, %rsp\n add $8, %rsp\n ret\n"
-        ".size pointed_slow, . - pointed_slow\n");
+        ".size pointed_slow, . - pointed_slow\n"
+        /* push */
+        ".globl pointed_around\n.type pointed_around, @function\n"
+        "pointed_around:\n push %rbx\n mov %rdi, %rax\n mov %rsi, %rdi\n call *%rax\n xor %eax, "
+        "%eax\n"
+        " pop %rbx\n ret\n"
+        ".size pointed_around, . - pointed_around\n");
 #else
 EXPORT int pointed_inner(Pointed *pointed) {
         return pointed != NULL;
@@ -37,6 +43,11 @@ EXPORT int pointed_inner(Pointed *pointed) {
 
 EXPORT int pointed_outer(Pointed *pointed) {
         return pointed_inner(pointed) + pointed_inner(pointed);
+}
+
+EXPORT int pointed_around(void (*back)(void *userdata), void *userdata) {
+        back(userdata);
+        return 0;
 }
 
 EXPORT void pointed_slow(void) {

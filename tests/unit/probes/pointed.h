@@ -12,3 +12,5 @@ int pointed_step(Pointed *pointed, int value);
 int pointed_outer(Pointed *pointed);
 int pointed_inner(Pointed *pointed);
 void pointed_slow(void);
+/* Calls `back`, which need not return. */
+int pointed_around(void (*back)(void *userdata), void *userdata);
