@@ -3,7 +3,8 @@
 #
 # The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
 # and windows of GTK and Qt Quick, are recorded, and their events counted; and the heaps of programs of these, of
-# GStreamer and of Go, and call stacks of GTK, Qt and Go. The tests are those that skip what is not installed.
+# GStreamer and of Go, and call stacks of GTK, Qt and Go; and the compositors of GNOME and KDE. The tests are those that
+# skip what is not installed.
 # Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -28,7 +29,8 @@ has() {
 }
 
 machine trixie build test +gir1.2-gtk-4.0 +gir1.2-gtk-3.0 +xvfb +xauth +qt6-base-dev +qt6-declarative-dev +cargo \
-        +librust-tracing-subscriber-dev +gtk-4-examples +gjs +gstreamer1.0-tools +golang-go +rustc
+        +librust-tracing-subscriber-dev +gtk-4-examples +gjs +gstreamer1.0-tools +golang-go +rustc \
+        +mutter +kwin-wayland
 project
 ok 'all of it is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=enabled -Dglib-binding=enabled \
         -Dintrospection=enabled -Dvapi=enabled
@@ -47,4 +49,6 @@ ok 'the probes are built' in_chroot ninja -C build src/probes/desktrace-probes
 toolkit kernel-stack-toolkits as_root
 has 'GTK 4: what draws is called by its main loop' 'Qt 6: what paints is called by its main loop' \
         'a Go program: the functions of a goroutine' 'one with the build ID of Go alone: the functions of a goroutine'
+toolkit kernel-compositors as_root
+has 'mutter: its frames are there' 'KWin: its frames are there'
 finish
