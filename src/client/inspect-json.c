@@ -206,6 +206,7 @@ static void write_losses(JsonWriter *writer, const TraceSummary *summary) {
         json_begin_object(writer, "losses");
         json_string(writer, "verdict", trace_verdict_name(summary->verdict));
         json_uint(writer, "overwritten_chunks", summary->n_overwritten);
+        json_uint(writer, "left_out", summary->n_left_out);
         json_begin_array(writer, "found");
         for (guint i = 0; i < summary->losses->len; i++) {
                 const TraceLoss *loss = &g_array_index(summary->losses, TraceLoss, i);

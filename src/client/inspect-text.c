@@ -374,6 +374,15 @@ void inspect_print_losses(const TraceSummary *summary, FILE *stream) {
                                  " chunks, as intended.\n",
                                  summary->n_overwritten),
                         summary->n_overwritten);
+        if (summary->n_left_out)
+                fprintf(stream,
+                        ngettext("%" PRIu64
+                                 " instant called \"lost\" marks where a source left out "
+                                 "events, as there were too many.\n",
+                                 "%" PRIu64 " instants called \"lost\" mark where sources left out "
+                                 "events, as there were too many.\n",
+                                 summary->n_left_out),
+                        summary->n_left_out);
         if (summary->n_forgotten)
                 fprintf(stream,
                         ngettext("%" PRIu64 " event builds on older ones that were not kept.\n",

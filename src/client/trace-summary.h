@@ -199,6 +199,7 @@ typedef struct TraceSummary {
         GArray *losses;         /* of TraceLoss */
         GPtrArray *doubts;      /* of const char *: why there is no proof */
         uint64_t n_overwritten; /* chunks that a ring buffer overwrote, as configured */
+        uint64_t n_left_out;    /* times that a source left out events, as there were too many */
 
         struct TraceState *state; /* of reading; private */
 } TraceSummary;

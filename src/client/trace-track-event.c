@@ -64,6 +64,9 @@ static void event_instant(Packet *packet, const Event *event, Track *track) {
 
         if (slice)
                 slice->n_instants++;
+        /* So sources of ours say it; events of programs have a category. */
+        if (event->name && !event->category && streq(event->name, "lost"))
+                packet->summary->n_left_out++;
 }
 
 static void event_complete(Packet *packet, const Event *event, Track *track) {

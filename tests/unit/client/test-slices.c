@@ -82,6 +82,21 @@ START_TEST(test_complete_events_have_their_duration_with_them) {
 }
 END_TEST
 
+/* That is no loss on the way, but who looks at the recording should know of it. */
+START_TEST(test_what_sources_say_they_left_out_is_counted) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        put_legacy(builder, 1000, 900, (LegacyEvent){ 'i', "lost" });
+        put_legacy(builder, 2000, 900, (LegacyEvent){ 'i', "lost" });
+        put_legacy(builder, 3000, 900, (LegacyEvent){ 'i', "lost", "of a program's own" });
+        put_legacy(builder, 4000, 900, (LegacyEvent){ 'B', "lost" });
+        put_legacy(builder, 5000, 900, (LegacyEvent){ 'i', "found" });
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(summary->n_left_out, 2);
+}
+END_TEST
+
 START_TEST(test_asynchronous_events_belong_together_by_their_id) {
         _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
@@ -189,6 +204,7 @@ END_TEST
 TEST_MAIN("slices",
           test_events_with_a_phase_in_place_of_a_type_are_counted,
           test_complete_events_have_their_duration_with_them,
+          test_what_sources_say_they_left_out_is_counted,
           test_asynchronous_events_belong_together_by_their_id,
           test_a_track_that_comes_late_in_the_file_is_in_order,
           test_events_over_the_edge_of_a_window_are_put_in_order,
