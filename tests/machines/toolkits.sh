@@ -3,8 +3,8 @@
 #
 # The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
 # and windows of GTK and Qt Quick, are recorded, and their events counted; and the heaps of programs of these, of
-# GStreamer and of Go, and call stacks of GTK, Qt and Go; and the compositors of GNOME and KDE. The tests are those that
-# skip what is not installed.
+# GStreamer and of Go, and call stacks of GTK, Qt and Go; the compositors of GNOME and KDE, and what GTK, GLib and
+# mutter tell sysprof. The tests are those that skip what is not installed.
 # Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -49,6 +49,8 @@ ok 'the probes are built' in_chroot ninja -C build src/probes/desktrace-probes
 toolkit kernel-stack-toolkits as_root
 has 'GTK 4: what draws is called by its main loop' 'Qt 6: what paints is called by its main loop' \
         'a Go program: the functions of a goroutine' 'one with the build ID of Go alone: the functions of a goroutine'
+toolkit bridges-sysprof-session
+has 'mutter: its marks are there' 'GTK 4: how it began is there' 'GLib: turns of main loops are there'
 toolkit kernel-compositors as_root
 has 'mutter: its frames are there' 'KWin: its frames are there'
 finish
