@@ -575,6 +575,8 @@ void loop_deinit(Loop *loop) {
         activator_deinit(&loop->activator);
         listeners_deinit(&loop->listeners);
         sd_event_source_disable_unref(loop->timer);
+        if (loop->service)
+                service_leave(loop->service);
         bus_line_detach(loop->line); /* the last messages are sent without the loop */
         ports_free(loop->ports);
         bus_free(loop->bus);

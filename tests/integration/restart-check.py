@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether a trace has what test-producers wrote: each number once, in its order, and no gap that nobody has counted.
 
-Usage: restart-check.py [--gaps] [--field=NUMBER]... FILE [NAME...]
+Usage: restart-check.py [--gaps] [--streamed] [--field=NUMBER]... FILE [NAME...]
 
 Each NAME is that of a program, and there may be no other, if any is named. --gaps: any gap will do, as with programs
 that count for all of their recordings together. --field: of packets with that field, by whomever: none is there twice,
-and those of a sequence are in the order of their time.
+and those of a sequence are in the order of their time. --streamed: readers that sort what they read bit by bit, as
+Perfetto's trace processor does, find nothing that comes too late.
 """
 
 import argparse
+import heapq
 import re
 import sys
 
 import trace_file
 
 TEST_EVENT, DROPPED = 900, 42
-TIMESTAMP, SEQUENCE = 8, 10
+TIMESTAMP, SEQUENCE, CLOCK, SERVICE_EVENT = 8, 10, 58, 69
+BOOTTIME = 6
+ALL_SOURCES_FLUSHED, READ_COMPLETED = 3, 4
 TEXT = re.compile(rb"([a-z0-9]+)-(\d+)\.")
 
 
@@ -71,14 +75,49 @@ class Field:
             sys.exit(f"of field {self.number} there are too few")
 
 
+class Windows:
+    """When everybody has been flushed twice, and all of that was read, what had been read before is complete: a reader
+    takes it in the order of its time, and nothing older may come later."""
+
+    def __init__(self):
+        self.waiting, self.n_read, self.n_complete, self.n_flushes = [], 0, 0, 0
+        self.last, self.n_late, self.late = 0, 0, None
+
+    def take(self, until):
+        while self.waiting and self.waiting[0][1] < until:
+            time, number, sequence = heapq.heappop(self.waiting)
+            if time < self.last:
+                self.n_late += 1
+                self.late = self.late or (number, sequence, self.last - time)
+            self.last = max(self.last, time)
+
+    def see(self, _, at):
+        if TIMESTAMP in at and at.get(CLOCK, BOOTTIME) == BOOTTIME:
+            heapq.heappush(self.waiting, (at[TIMESTAMP], self.n_read, at[SEQUENCE]))
+        self.n_read += 1
+        events = [number for number, _, _ in trace_file.fields(at.get(SERVICE_EVENT, b""))]
+        self.n_flushes += ALL_SOURCES_FLUSHED in events
+        if READ_COMPLETED in events and self.n_flushes >= 2:
+            self.take(self.n_complete)
+            self.n_complete, self.n_flushes = self.n_read, 0
+
+    def finish(self):
+        self.take(self.n_read)
+        if self.n_late:
+            sys.exit(f"{self.n_late} packets come too late; number {self.late[0]}, of sequence {self.late[1]}, by "
+                     f"{self.late[2] / 1e9:.3f} s")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gaps", action="store_true")
     parser.add_argument("--field", action="append", type=int, default=[])
+    parser.add_argument("--streamed", action="store_true")
     parser.add_argument("file")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     checks = [Numbers(arguments.names, arguments.gaps)] + [Field(number) for number in arguments.field]
+    checks += [Windows()] if arguments.streamed else []
     with open(arguments.file, "rb") as file:
         data = file.read()
     for packet in trace_file.packets(data):

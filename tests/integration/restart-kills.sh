@@ -3,7 +3,8 @@
 #
 # The service is killed at random moments, again and again, under programs that count, one with Perfetto's SDK, the
 # probes, a file, a compressed one, one that Perfetto's client has left, and a flight recorder: nothing is anywhere
-# twice, and everything in its order. $KILLS: how often; more than a few tens are for scripts/kill-service.
+# twice, and everything in its order. $KILLS: how often; more than a few tens are for scripts/kill-service. $RECORDINGS:
+# where these are left, or nowhere.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/integration/restart-lib.sh
@@ -20,7 +21,7 @@ programs=()
 restart_check() { /usr/bin/python3 -B "$(dirname "$TRACE_CHECK")/restart-check.py" "$@"; }
 is_in_order() { restart_check --gaps "$@" "${programs[@]}"; }
 # has_order FILE: that, and what comes from the SDK, and from the probes
-has_order() { is_in_order --field=11 ${HAS_PROBES:+--field=7} "$1"; }
+has_order() { is_in_order --streamed --field=11 ${HAS_PROBES:+--field=7} "$1"; }
 n_are_stored() { [ "$(grep -c -- "-$1\$" "$tmp/manager/stored")" -ge "$2" ]; }
 
 # pause: at most a quarter of a second, from the nanoseconds of the clock: each run has other moments
@@ -99,5 +100,7 @@ for name in plain zstd; do
         ok "$name: nothing in it is damaged" holds "$outputs/$name.pftrace" 't["end"] == "complete"'
 done
 programs=(count1)
-ok 'left: it has what its program has counted, once and in its order' eventually is_in_order "$outputs/left.pftrace"
+ok 'left: it has what its program has counted, once and in its order' \
+        eventually is_in_order --streamed "$outputs/left.pftrace"
+[ -z "${RECORDINGS-}" ] || cp ring.pftrace "$outputs"/*.pftrace "$RECORDINGS"
 finish

@@ -56,6 +56,14 @@ int service_new(Service **ret,
         return 0;
 }
 
+void service_leave(Service *service) {
+        Producer *producer;
+
+        list_for_each (producer, &service->producers, link)
+                producer_take_all(producer);
+        service->is_left = true;
+}
+
 Service *service_free(Service *service) {
         Recent *recent;
 

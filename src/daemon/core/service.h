@@ -27,6 +27,11 @@ DEFINE_CLEANUP(Service *, service_free)
 
 void service_activation_failed(Service *service, size_t index, const char *why, uint64_t now);
 
+/* This process ends: takes what producers have finished, and from then on nothing more. Sessions may be freed before
+ * the producers that write for them, and what these have finished meanwhile must stay in the memory for the process
+ * that comes after this one. */
+void service_leave(Service *service);
+
 /* UINT64_MAX: none. May lie in the past: then the tick is due at once. */
 uint64_t service_next_deadline(Service *service);
 void service_tick(Service *service, uint64_t now);

@@ -80,13 +80,11 @@ static void note_producer(const Producer *producer) {
         ck_assert_int_eq(producer_put_past(producer, &producer_past), 0);
 }
 
-/* The service is gone from one instruction to the next: the memory stays as it is. */
-static void kill_service(uint64_t away_ns) {
+/* Sessions first. */
+static void end_service(uint64_t away_ns) {
         const uint64_t now = f.now + away_ns;
-        uint8_t *copy = malloc(n_memory);
 
         note_session();
-        memcpy(copy, memory, n_memory);
         session_leave(session);
         if (f.n_producers > 0) {
                 f.producers[0]->memory = NULL;
@@ -100,10 +98,18 @@ static void kill_service(uint64_t away_ns) {
                 f.has_gone = true;
         }
         fixture_deinit(&f);
-        memcpy(memory, copy, n_memory);
-        free(copy);
         fixture_init(&f);
         fixture_advance(&f, now - f.now);
+}
+
+/* The service is gone from one instruction to the next: the memory stays as it is. */
+static void kill_service(uint64_t away_ns) {
+        uint8_t *copy = malloc(n_memory);
+
+        memcpy(copy, memory, n_memory);
+        end_service(away_ns);
+        memcpy(memory, copy, n_memory);
+        free(copy);
 }
 
 static int on_setup_memory(void *userdata, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
@@ -293,6 +299,23 @@ START_TEST(test_program_goes_on_where_it_was) {
         producer_doorbell(peer.producer, f.now);
         fixture_advance(&f, 1 * S);
         check("taken", "committed", "finished", "while it was away", "before its return", "after");
+        finish();
+}
+END_TEST
+
+START_TEST(test_what_is_finished_while_the_service_ends_stays_in_the_memory) {
+        start();
+        note_producer(f.producers[0]->producer);
+        fake_write_unfinished(writer, "begun");
+        session_drain(session);
+        check("begun");
+        fake_write(writer, "finished before");
+        service_leave(f.service);
+        fake_write_unfinished(writer, "begun meanwhile");
+        fake_write(writer, "finished meanwhile");
+        end_service(1 * S);
+        find_all();
+        check("finished before", "begun meanwhile", "finished meanwhile");
         finish();
 }
 END_TEST
@@ -577,6 +600,7 @@ END_TEST
 TEST_MAIN("producer-restore",
           test_what_was_committed_and_finished_is_taken,
           test_program_goes_on_where_it_was,
+          test_what_is_finished_while_the_service_ends_stays_in_the_memory,
           test_chunk_that_was_taken_is_not_taken_twice,
           test_chunk_that_was_being_freed_is_freed,
           test_commit_that_had_left_the_ring_is_found,

@@ -212,6 +212,8 @@ size_t producer_drain_until(Producer *producer, uint64_t until) {
         const SelfSpan span = self_span_begin(producer->service, producer->n_bytes_taken);
         size_t n;
 
+        if (producer->service->is_left)
+                return 0;
         if (producer->is_builtin)
                 self_trace_commit(producer->peer);
         if (!producer->has_memory || !producer->area.control)
@@ -291,7 +293,7 @@ static void producer_scan_page(Producer *producer, const Session *session, uint3
 void producer_scan(Producer *producer, const Session *session) {
         uint32_t n_pages, page, until = 0;
 
-        if (!producer->has_memory || !producer_has_writers(producer))
+        if (!producer->has_memory || !producer_has_writers(producer) || producer->service->is_left)
                 return;
         n_pages = smb_n_used_pages(&producer->area);
         for (page = producer_next_page(producer, 0, &until); page < n_pages;

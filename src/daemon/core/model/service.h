@@ -34,6 +34,7 @@ struct Service {
         Quota quota;
         List recent; /* Recent */
         bool is_locked_down;
+        bool is_left; /* what is in shared memory is for another process */
         TriggerHistory trigger_history;
         List sessions, producers;
         List marked; /* sessions that service_settle() will advance */
