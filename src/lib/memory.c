@@ -114,8 +114,12 @@ int memory_set_bells(Memory *memory, int doorbell_fd, int bell_fd) {
         if (!descriptors_are_valid(doorbell_fd, bell_fd) || !memory_has_its_fds(memory))
                 return -EBADMSG;
         r = replace(memory->doorbell_fd, doorbell_fd);
-        if (r < 0 || bell_fd < 0)
+        if (r < 0)
                 return r;
+        /* A thread may have rung the one before meanwhile, which nobody hears, and then rings no more. */
+        fd_ring_marked(memory->doorbell_fd);
+        if (bell_fd < 0)
+                return 0;
         return memory->bell_fd < 0 ? duplicate(&memory->bell_fd, bell_fd)
                                    : replace(memory->bell_fd, bell_fd);
 }

@@ -455,6 +455,12 @@ static void ring_bell(const Fake *fake) {
         ck_assert_int_eq(write(fake->bell_fd, &one, sizeof(one)), sizeof(one));
 }
 
+bool fake_was_rung(const Fake *fake) {
+        uint64_t n;
+
+        return read(fake->doorbell_fd, &n, sizeof(n)) == sizeof(n);
+}
+
 void fake_request(Fake *fake, SmbRequestKind kind, uint64_t id) {
         unsigned place;
 

@@ -111,5 +111,8 @@ void fake_request(Fake *fake, SmbRequestKind kind, uint64_t id);
 /* Takes all that is committed into streams[]. */
 void fake_drain(Fake *fake);
 
+/* Whether the doorbell was rung since this was asked last. */
+bool fake_was_rung(const Fake *fake);
+
 /* All packets of all streams so far. */
 unsigned fake_n_packets(const Fake *fake);
