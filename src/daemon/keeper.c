@@ -207,7 +207,10 @@ static uint64_t keeper_see_ports(Keeper *keeper, uint64_t state, uint64_t now) {
                 const Leaving leaving = leaving_of_port(owned, key);
 
                 owned->is_kept &= key != NULL;
-                if (key && session_can_be_left(owned->session))
+                if (!key)
+                        continue;
+                keeper_move(keeper, owned, now);
+                if (session_can_be_left(owned->session))
                         state = state * 31 + keeper_see(keeper, &leaving, now);
         }
         return state;

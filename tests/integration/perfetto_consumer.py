@@ -13,6 +13,7 @@ Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   stay KEY               likewise, and has it until it is killed or the service ends
   fetch KEY              attaches, ends the session, and writes its packets to descriptor 3
   clone NAME             says why it may not
+  leave-clone NAME KEY   clones it, and detaches the clone
   sessions               the names of the sessions that it sees
   producers              likewise
 """
@@ -125,6 +126,11 @@ def clone(client, name):
     print("cloned" if get(data, 1) else get(data, 2).decode())
 
 
+def leave_clone(client, name, key):
+    client.ask("CloneSession", message((4, name)))
+    detach(client, key)
+
+
 def names(client, kind, field):
     _, data = client.ask("QueryServiceState")
     found = [value for number, value in fields(get(data, 1)) if number == kind]
@@ -140,7 +146,7 @@ def main():
         names(client, 1, 2)
     else:
         verbs = {"record": record, "bufferless": bufferless, "hold": hold, "into": into}
-        verbs |= {"leave": leave, "leave-into": leave_into, "clone": clone}
+        verbs |= {"leave": leave, "leave-into": leave_into, "clone": clone, "leave-clone": leave_clone}
         verbs |= {"attach": attach, "stay": stay, "fetch": fetch}
         verbs[verb](client, *arguments)
     client.close()

@@ -43,9 +43,13 @@ started /usr/bin/python3 -B "$program" "$socket" hold org.example.count unnamed 
 ok 'another one records without a key' eventually grep -qx recording holding
 ok 'it is listed' is_listed unnamed
 ok 'so nobody else may' says 'not attached' attach ring
+ok 'a clone of that is left under a key' says left leave-clone unnamed clone
+ok 'which is kept' eventually n_kept 3
 ok 'the service is killed' ends KILL
 ok 'who was attached has lost the connection' eventually not kill -0 "$stays"
 ok 'what had no key is gone' not is_listed unnamed
+ok 'the clone of it can be fetched' says attached fetch clone 3>clone.pftrace
+ok 'with what there was when it was made' check clone.pftrace 'increasing and n_texts > 0'
 ok 'what had one can be attached to again, to fetch all of it' says attached fetch ring 3>ring.pftrace
 ok 'what was recorded before is there, and what came since' check ring.pftrace 'increasing and n_texts > 100'
 ok 'the file is written on' grows "$file"
