@@ -44,13 +44,17 @@ gives 'that there is no compositor is said' '^1$' asked "$trace" "$count 'the co
 if command -v mutter >/dev/null; then
         started mutter --wayland --headless --no-x11 --virtual-monitor 640x480 --wayland-display wl-test
         eventually has_owner --user org.gnome.Mutter.DisplayConfig
-        started env WAYLAND_DISPLAY=wl-test GDK_BACKEND=wayland gtk4-demo --run=fishbowl
-        sleep 3
-        recording "$trace" 4 $source
-        wait "$recording"
+        # Without OpenGL, which takes long to begin where the machine is busy.
+        started env WAYLAND_DISPLAY=wl-test GDK_BACKEND=wayland GSK_RENDERER=cairo gtk4-demo --run=fishbowl
         # Newer ones call marks as their functions.
-        gives 'mutter: its marks are there' '^[1-9]' asked "$trace" \
-                "$count 'Frame Clock (dispatch)' or name = 'Clutter::FrameClock::dispatch()'"
+        dispatches="$count 'Frame Clock (dispatch)' or name = 'Clutter::FrameClock::dispatch()'"
+        for _ in 1 2 3 4 5; do
+                sleep 3
+                recording "$trace" 4 $source
+                wait "$recording"
+                [ "$(asked "$trace" "$dispatches")" = 0 ] || break
+        done
+        gives 'mutter: its marks are there' '^[1-9]' asked "$trace" "$dispatches"
         gives 'mutter: none is without an end' '^0$' asked "$trace" 'select count(*) from slice where dur < 0'
 
         # A compositor that still records for a bridge that has crashed is stopped, and starts again.
