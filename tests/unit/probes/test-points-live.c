@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -312,16 +314,21 @@ END_TEST
  * Libraries that come later
  */
 
-/* Returns the pid of a program that comes by the points of a copy of the library, and goes on to do so. */
-static pid_t start_app(const World *world, const char *library) {
+static void exec_app(const World *world, const char *library) {
         char path[128];
-        const pid_t pid = fork();
 
-        if (pid > 0)
-                return pid;
         snprintf(path, sizeof(path), "%s/%s", world->folder, library);
         execl(POINTED_APP, POINTED_APP, path, "10000", (char *)NULL);
         _exit(EXIT_FAILURE);
+}
+
+/* Returns the pid of a program that comes by the points of a copy of the library, and goes on to do so. */
+static pid_t start_app(const World *world, const char *library) {
+        const pid_t pid = fork();
+
+        if (pid == 0)
+                exec_app(world, library);
+        return pid;
 }
 
 static void end_app(pid_t pid) {
@@ -381,6 +388,62 @@ START_TEST(test_programs_that_start_later_are_followed) {
 }
 END_TEST
 
+/* As a container: a file system that only the program has, with the library on it. Returns false where that is not
+ * allowed. */
+static bool enter_box(const World *world) {
+        char box[128];
+
+        snprintf(box, sizeof(box), "%s/box", world->folder);
+        return unshare(CLONE_NEWNS) == 0 && mkdir(box, 0700) == 0 &&
+               mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+               mount("box", box, "tmpfs", 0, NULL) == 0;
+}
+
+/* The program, once it has entered; 0 if that is not allowed. */
+static pid_t start_boxed_app(const World *world) {
+        int ready[2];
+        char byte;
+        pid_t pid;
+
+        ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+        pid = fork();
+        if (pid == 0) {
+                if (!enter_box(world) || write(ready[1], "x", 1) != 1)
+                        _exit(EXIT_FAILURE);
+                copy_library(world, "box/libpointed.so.1");
+                exec_app(world, "box/libpointed.so.1");
+        }
+        close(ready[1]);
+        if (read(ready[0], &byte, 1) != 1) {
+                ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+                pid = 0;
+        }
+        close(ready[0]);
+        return pid;
+}
+
+START_TEST(test_a_library_that_only_its_program_sees_is_followed) {
+        char path[128];
+        World world;
+        pid_t pid;
+
+        if (!world_start(&world, POINTS_TEXT, false, NULL))
+                return;
+        pid = start_boxed_app(&world);
+        if (pid > 0) {
+                wait_for_hits(&world);
+                snprintf(path, sizeof(path), "%s/box/libpointed.so.1", world.folder);
+                ck_assert_int_lt(access(path, F_OK), 0);
+                end_app(pid);
+        } else {
+                test_skip("no file system may be mounted");
+        }
+        world_stop(&world);
+        world_deinit(&world);
+        ck_assert_uint_eq(count_definitions(), 0);
+}
+END_TEST
+
 /* One user's library that the kernel cannot probe takes nothing from the others. */
 START_TEST(test_a_point_of_a_missing_library_is_no_mistake) {
         World world;
@@ -426,5 +489,6 @@ TEST_MAIN("points-live",
           test_nothing_is_left_of_probes_that_were_killed,
           test_programs_that_do_not_return_are_recorded,
           test_programs_that_start_later_are_followed,
+          test_a_library_that_only_its_program_sees_is_followed,
           test_a_point_of_a_missing_library_is_no_mistake,
           test_a_flood_is_cut_and_said)
