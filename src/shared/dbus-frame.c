@@ -239,6 +239,11 @@ static int read_text(const char **ret, Cursor *cursor, uint8_t code) {
         return 0;
 }
 
+/* Asked several times for each message of a bus. */
+static bool is_of_type(const char *signature, char type) {
+        return signature[0] == type && signature[1] == '\0';
+}
+
 static int read_field(FrameFields *ret, Cursor *cursor) {
         const char *type, **text;
         uint8_t code;
@@ -248,12 +253,12 @@ static int read_field(FrameFields *ret, Cursor *cursor) {
         code = cursor->data[cursor->at++];
         if (cursor_signature(cursor, &type) < 0)
                 return -EBADMSG;
-        if (code == FIELD_UNIX_FDS && streq(type, "u"))
+        if (code == FIELD_UNIX_FDS && is_of_type(type, 'u'))
                 return cursor_u32(cursor, &ret->n_fds);
-        if (code == FIELD_REPLY_SERIAL && streq(type, "u"))
+        if (code == FIELD_REPLY_SERIAL && is_of_type(type, 'u'))
                 return cursor_u32(cursor, &ret->reply_serial);
         text = text_field(ret, code);
-        if (text && streq(type, code == FIELD_PATH ? "o" : "s"))
+        if (text && is_of_type(type, code == FIELD_PATH ? 'o' : 's'))
                 return read_text(text, cursor, code);
         return skip_value(cursor, &type, 0);
 }
