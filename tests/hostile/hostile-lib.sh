@@ -145,7 +145,7 @@ innocent_calls() {
 has_said_more_than() { [ "$(wc -l <"$tmp/replies")" -gt "$1" ]; }
 
 # has_answered ATTACK: the one who asks had replies meanwhile; the worst ones are a comment, which nothing asserts: over
-# the bus, of a bare service on that bus, by how much ours was later than that in the same moment, on the native socket.
+# the bus, of a bare service on that bus, by how much ours was later than that in the same moment, and these of sockets.
 # answered_over=native: where the innocent's own bus is flooded by a program of the same user
 asks_for_replies() {
         local n
@@ -156,23 +156,24 @@ asks_for_replies() {
 adds_replies() {
         asks_for_replies || return
         read -ra replies < <({ echo "${replies[@]}"; tail -n 1 "$tmp/replies"; } | awk '
-                { for (i = 1; i <= 6; i++) all[i] = i > 4 ? all[i] + $i : $i > all[i] + 0 ? $i : all[i] + 0 }
-                END { print all[1], all[2], all[3], all[4], all[5], all[6] }')
+                { for (i = 1; i <= 8; i++) all[i] = i > 6 ? all[i] + $i : $i > all[i] + 0 ? $i : all[i] + 0 }
+                END { print all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8] }')
         has_replies
 }
 has_replies() {
         if [ "${answered_over-bus}" = bus ]; then
-                [ "${replies[4]}" -gt 0 ]
+                [ "${replies[6]}" -gt 0 ]
         else
-                [ "${replies[5]}" -gt 0 ]
+                [ "${replies[7]}" -gt 0 ]
         fi
 }
 has_answered() {
-        replies=(0 0 0 0 0 0)
+        replies=(0 0 0 0 0 0 0 0)
         # The last line may be of a moment ago, and there is no telling when the next reply comes.
         eventually adds_replies
         echo "# worst reply to the innocent, ms | $1 | bus ${replies[0]} | floor ${replies[1]} |" \
-                "over it ${replies[2]} | native ${replies[3]} | ${replies[4]} and ${replies[5]} replies"
+                "over it ${replies[2]} | native ${replies[3]} | floor ${replies[4]} | over it ${replies[5]} |" \
+                "${replies[6]} and ${replies[7]} replies"
         tells_longest_turn "$1"
         ok "$1: the innocent is answered" has_replies
 }
@@ -187,7 +188,7 @@ tells_longest_turn() {
 is_answered() {
         local n_replies n_native
         asks_for_replies
-        read -r _ _ _ _ n_replies n_native < <(tail -n 1 "$tmp/replies")
+        read -r _ _ _ _ _ _ n_replies n_native < <(tail -n 1 "$tmp/replies")
         [ "${answered_over-bus}" = bus ] || n_replies=$n_native
         [ "$n_replies" -gt 0 ]
 }

@@ -5,16 +5,18 @@
 innocent-caller.py BUS-SOCKET [NATIVE-SOCKET]
 
 It asks over the message bus, and in the same moment a bare service of its own on that bus: how long that one takes is
-the floor, as the bus daemon and the scheduler take it from both. Where there is a native socket it asks there as well.
-On SIGUSR1 it writes a line: the worst reply over the bus since the last time, the worst floor, by how much a reply was
-later than the floor of the same moment, the worst reply over the native socket, all in milliseconds, a call that is
-not answered yet included; and how many replies there were over the bus and over the native socket. On SIGUSR2 it
-forgets what was, and calls that are not answered yet count from then on: who sends it had the service stand still.
+the floor, as the bus daemon and the scheduler take it from both. Where there is a native socket it asks there as well,
+with a bare service of its own on another socket beside it.
+On SIGUSR1 it writes a line, for the bus and then for the native socket: the worst reply since the last time, the worst
+floor, by how much a reply was later than the floor of the same moment, all in milliseconds, a call that is not answered
+yet included; and then how many replies there were over each. On SIGUSR2 it forgets what was, and calls that are not
+answered yet count from then on: who sends it had the service stand still.
 """
 
 import os
 import select
 import signal
+import socket
 import struct
 import sys
 import time
@@ -56,8 +58,8 @@ class Messages:
 class Lane:
     """One call after the other to one service."""
 
-    def __init__(self, path, destination):
-        self.messages = Messages(raw_bus.Peer(path, destination is not None))
+    def __init__(self, peer, destination=None):
+        self.messages = Messages(peer)
         self.fd = self.messages.peer.socket
         self.request = raw_bus.call(
             "Get",
@@ -121,13 +123,25 @@ class Pair:
                 self.due_at = now + PAUSE_S
 
 
-def serve_floor(path, ready):
-    """A service that does nothing but reply, in a process of its own as the real one is."""
+class Socket:
+    """As a raw_bus.Peer has one."""
+
+    def __init__(self, ours):
+        self.socket = ours
+
+
+def bus_floor(path, ready):
     messages = Messages(raw_bus.Peer(path, True))
     name = raw_bus.align(raw_bus.string(FLOOR), 4) + struct.pack("<I", 0)
     messages.peer.socket.sendall(raw_bus.call("RequestName", DBUS_PATH, DBUS, DBUS, "su", name))
     messages.peer.socket.settimeout(None)
     os.write(ready, b".")
+    return messages
+
+
+def serve_floor(make):
+    """A service that does nothing but reply, in a process of its own as the real one is."""
+    messages = make()
     while True:
         calls = messages.take()
         if calls is None:
@@ -137,13 +151,25 @@ def serve_floor(path, ready):
                 messages.peer.socket.sendall(raw_bus.reply(call))
 
 
-def start_floor(path):
-    ours, theirs = os.pipe()
+def start_floor(make):
     if os.fork() == 0:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        serve_floor(path, theirs)
+        serve_floor(make)
         os._exit(0)
+
+
+def bus_lanes(path):
+    ours, theirs = os.pipe()
+    start_floor(lambda: bus_floor(path, theirs))
     os.read(ours, 1)
+    return [Lane(raw_bus.Peer(path, True), SERVICE), Lane(raw_bus.Peer(path, True), FLOOR)]
+
+
+def native_lanes(path):
+    ours, theirs = socket.socketpair()
+    start_floor(lambda: ours.close() or Messages(Socket(theirs)))
+    theirs.close()
+    return [Lane(raw_bus.Peer(path)), Lane(Socket(ours))]
 
 
 def begin_again(pairs):
@@ -157,21 +183,20 @@ def tell(bus, native):
     now = time.monotonic()
     for each in (bus, native):
         each.note(now)
-    ms = [*bus.worst, bus.worst_over, *native.worst] if native.lanes else [*bus.worst, bus.worst_over, 0.0]
+    ms = [*bus.worst, bus.worst_over, *(native.worst or (0.0, 0.0)), native.worst_over]
     print(*(f"{each * 1000:.1f}" for each in ms), bus.n, native.n, flush=True)
     for each in (bus, native):
         each.forget()
 
 
 def main(bus_path, native_path=None):
-    start_floor(bus_path)
-    bus = Pair([Lane(bus_path, SERVICE), Lane(bus_path, FLOOR)])
-    native = Pair([Lane(native_path, None)] if native_path else [])
+    bus = Pair(bus_lanes(bus_path))
+    native = Pair(native_lanes(native_path) if native_path else [])
     fds = [lane.fd for each in (bus, native) for lane in each.lanes]
     asked = []
     signal.signal(signal.SIGUSR1, lambda *_: asked.append(True))
     signal.signal(signal.SIGUSR2, lambda *_: begin_again((bus, native)))
-    print("0 0 0 0 0 0", flush=True)
+    print("0 0 0 0 0 0 0 0", flush=True)
     while True:
         if asked:
             asked.clear()

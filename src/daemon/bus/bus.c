@@ -390,6 +390,7 @@ void bus_tick(Bus *bus, uint64_t now) {
 void bus_settle(Bus *bus) {
         size_t n_left = GONE_PER_TURN;
 
+        hub_begin_round(&bus->hub);
         bus_send_calls(bus);
         if (gates_are_ready(bus->gates))
                 gates_turn(bus->gates);

@@ -133,6 +133,7 @@ static bool turn(void) {
         int r = sd_event_run(world.event, 0);
 
         ck_assert_int_ge(r, 0);
+        hub_begin_round(&world.hub);
         hub_settle(&world.hub);
         return r > 0;
 }
@@ -142,6 +143,14 @@ static unsigned count_replies(void) {
 
         for (size_t i = 0; i < world.n; i++)
                 n += world.peers[i].n_replies;
+        return n;
+}
+
+static unsigned count_calls(void) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < world.n; i++)
+                n += world.peers[i].n_calls;
         return n;
 }
 
@@ -225,6 +234,30 @@ START_TEST(test_user_with_many_connections_does_not_keep_another_waiting) {
 }
 END_TEST
 
+/* However often they are looked at in it: everything else waits meanwhile. */
+START_TEST(test_links_have_their_time_once_in_a_round) {
+        const size_t n_busy = 3;
+        unsigned n_calls;
+
+        make_world(n_busy);
+        for (size_t i = 0; i < n_busy; i++)
+                peer_call(&world.peers[i], world.peers[i].client, "Hello", 0);
+        await_replies((unsigned)n_busy);
+        for (size_t i = 0; i < n_busy; i++)
+                peer_call(&world.peers[i], world.peers[i].client, "Slow", 0);
+        turn();
+        n_calls = count_calls();
+        ck_assert_uint_lt(n_calls, 2 * n_busy);
+        hub_settle(&world.hub);
+        ck_assert_uint_eq(count_calls(), n_calls);
+        ck_assert_uint_eq(hub_deadline(&world.hub, 5), 0); /* there is more */
+        hub_begin_round(&world.hub);
+        hub_settle(&world.hub);
+        ck_assert_uint_gt(count_calls(), n_calls);
+        end_world();
+}
+END_TEST
+
 START_TEST(test_what_does_not_fit_into_the_socket_is_sent_when_there_is_room) {
         Peer *peer;
 
@@ -255,6 +288,7 @@ START_TEST(test_call_that_is_never_answered_fails_in_time) {
                 usleep(1000);
                 turn();
                 hub_tick(&world.hub);
+                hub_begin_round(&world.hub);
                 hub_settle(&world.hub);
         }
         ck_assert_uint_eq(peer->n_errors, 1);
@@ -284,6 +318,7 @@ TEST_MAIN("hub",
           test_many_peers_take_few_turns,
           test_one_peer_does_not_keep_others_from_their_turn,
           test_user_with_many_connections_does_not_keep_another_waiting,
+          test_links_have_their_time_once_in_a_round,
           test_what_does_not_fit_into_the_socket_is_sent_when_there_is_room,
           test_call_that_is_never_answered_fails_in_time,
           test_peer_that_leaves_is_noticed)

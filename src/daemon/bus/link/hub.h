@@ -26,8 +26,8 @@
 #define HUB_LINKS_PER_TURN    64
 #define HUB_MESSAGES_PER_TURN 16 /* of one link, before others have their turn */
 
-/* How long all links together may take before the message bus and everything else have their turn, as many clients
- * can ask for something slow at once. The call that exceeds it is finished. */
+/* How long all links together may take in a round of the main loop, before the message bus and everything else have
+ * their turn, as many clients can ask for something slow at once. The call that exceeds it is finished. */
 #define HUB_TURN_NS UINT64_C(5000000)
 
 typedef struct HubLink HubLink;
@@ -49,6 +49,7 @@ typedef struct Hub {
         List users;   /* HubUser */
         List waiting; /* HubUser, whose turn comes first */
         size_t n_touched;
+        uint64_t spent_ns; /* in this round */
         uint64_t
                 due_usec; /* CLOCK_MONOTONIC: some link's call may have waited too long; UINT64_MAX: none */
 } Hub;
@@ -81,7 +82,11 @@ void hub_remove(HubLink *link); /* a link of zeros is allowed */
 /* Something was sent to the link's connection, or queued there. A link in no hub is allowed. */
 void hub_touch(HubLink *link);
 
-/* Dispatches messages and takes care of touched links. If some have more to do, hub_deadline() is 0. */
+/* Everything else has had its turn. */
+void hub_begin_round(Hub *hub);
+
+/* Dispatches messages and takes care of touched links, for what is left of the time of this round. If some have more to
+ * do, hub_deadline() is 0. */
 void hub_settle(Hub *hub);
 
 /* In nanoseconds of CLOCK_BOOTTIME, like `now`. */
