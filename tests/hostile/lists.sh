@@ -25,5 +25,11 @@ gives "AddNotes() of a program is answered, and keeps few" '^answered answered a
         calls_in_one_line producer notes notes
 ok "a list of a reasonable length is read" start 4 sources as 1 org.example.innocent \
         categories as 2 one two detach b true duration-ms u 1000
+# Nor are there long ones in signals, which each listener is sent.
+cp "$(dirname "$0")/left-out.py" "$tmp/caller"
+"${attacker_as[@]}" timeout 110 /usr/bin/python3 -B "$tmp/caller/left-out.py" "$socket" >"$tmp/left-out" 2>>"$tmp/log"
+for limit in categories:SOURCE_SIGNAL_CATEGORIES_BYTES_MAX instances:SIGNAL_INSTANCES_MAX notes:SIGNAL_NOTES_MAX; do
+        ok "${limit%:*} past ${limit#*:} are left out of signals" grep -qx "${limit%:*}: in, left out" "$tmp/left-out"
+done
 attack_is_over "long lists"
 finish
