@@ -9,7 +9,8 @@ flood.py calls bus|native SOCKET N           N connections that ask for a list, 
 flood.py long-calls bus|native SOCKET N      the same, and the list is long
 flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with CALLS calls at
                                              once, and then one with a single call; their replies are counted:
-                                             says "refused N answered N late answered" (or refused)
+                                             says "refused N displaced N answered N late answered" (or refused); those
+                                             are displaced whose user has others that wait
 flood.py stranger bus SOCKET CALLS           one connection that the service does not know, with CALLS calls that want
                                              no reply, and then one that does: says what it was told
 All say "attacked" when the connections are there, and go on until they are killed.
@@ -142,7 +143,7 @@ def strangers(transport, path, n, n_calls):
     late.socket.sendall(call)
     passed_on(late)
     print("attacked", flush=True)
-    n_refused = n_answered = 0
+    n_refused = n_displaced = n_answered = 0
     for peer in peers:
         data = b""
         while peer.socket in select.select([peer.socket], [], [], 5)[0]:
@@ -152,12 +153,13 @@ def strangers(transport, path, n, n_calls):
             if raw_bus.count_messages(data, (2, 3)) >= n_calls:
                 break
         n_refused += n_here
+        n_displaced += data.count(b"too many calls of this user wait")
         n_answered += raw_bus.count_messages(data, (2,))
     data = b""
     while raw_bus.count_messages(data, (2, 3)) == 0 and late.socket in select.select([late.socket], [], [], 60)[0]:
         data += late.socket.recv(1 << 20)
     how = "answered" if raw_bus.count_messages(data, (2,)) else "refused"
-    print("refused", n_refused, "answered", n_answered, "late", how, flush=True)
+    print("refused", n_refused, "displaced", n_displaced, "answered", n_answered, "late", how, flush=True)
     time.sleep(600)
 
 
