@@ -35,14 +35,20 @@ def become_attacker():
 
 
 def in_child(work, *arguments):
-    """Which ends with the command: the same user, as a parent's death is no other user's signal."""
+    """Which ends with the command: the same user, as a parent's death is no other user's signal. It has asked for that
+    when this returns, as the command may be over before it has run at all."""
+    ready, told = os.pipe()
     pid = os.fork()
     if pid == 0:
         become_attacker()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.close(told)
         work(*arguments)
         os._exit(0)
+    os.close(told)
+    os.read(ready, 1)
+    os.close(ready)
     return pid
 
 
