@@ -278,17 +278,20 @@ static uint32_t *lanes_cpus(const TraceImport *import) {
         return cpus;
 }
 
+#define TAKEN_AT_ONCE 512
+
 static int import_apply(TraceImport *import) {
         _cleanup_(freep) uint32_t *cpus = lanes_cpus(import);
-        const TraceEntry *entry;
-        size_t lane;
+        TraceTaken taken[TAKEN_AT_ONCE];
+        size_t n;
 
         if (!cpus || trace_queue_sort(&import->queue) ||
             trace_heap_number_recordings(&import->heap))
                 return -ENOMEM;
-        while ((entry = trace_queue_next(&import->queue, &lane))) {
-                apply_entry(import, cpus[lane], entry);
-                if (import_stops(import, 1))
+        while ((n = trace_queue_take(&import->queue, taken, ARRAY_SIZE(taken)))) {
+                for (size_t i = 0; i < n; i++)
+                        apply_entry(import, cpus[taken[i].lane], &taken[i].entry);
+                if (import_stops(import, n))
                         return -ECANCELED;
         }
         return 0;

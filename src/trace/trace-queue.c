@@ -10,6 +10,7 @@
 #define BLOCK_ENTRIES_MIN 32
 #define BLOCK_ENTRIES_MAX (32u << 10)
 #define CHUNK_BYTES       (1u << 20)
+#define LANES_MAX         (1u << 30)
 #define UNPACK_ENTRIES    64 /* at a time, so that they stay in the processor's cache */
 
 _Static_assert(sizeof(TraceEntry) == 24, "there are many of them");
@@ -40,19 +41,12 @@ typedef struct TraceLane {
 #define NO_HEAD UINT32_MAX
 
 typedef struct TraceHead {
-        uint64_t at_ns; /* of the next event */
         const TraceEntry *next, *end;
         Block *block; /* the block of the events; NULL: no events are left */
-        size_t lane;
+        uint32_t lane;
         uint64_t rank;
         TraceEntry *unpacked; /* some events of a packed block */
 } TraceHead;
-
-/* The winner of a match, and the time of its next event: it is here as well, so that the way up needs only the tree. */
-typedef struct TraceMatch {
-        uint64_t at_ns;
-        uint32_t head;
-} TraceMatch;
 
 static void chunk_unref(TraceChunk *chunk) {
         if (chunk && --chunk->n_users == 0)
@@ -79,9 +73,9 @@ static void queue_free_heads(TraceQueue *queue) {
                 free(queue->heads[i].unpacked);
         }
         free(queue->heads);
-        free(queue->matches);
+        free(queue->losers);
         queue->heads = NULL;
-        queue->matches = NULL;
+        queue->losers = NULL;
 }
 
 void trace_queue_deinit(TraceQueue *queue) {
@@ -98,7 +92,7 @@ void trace_queue_deinit(TraceQueue *queue) {
 size_t trace_queue_add_lane(TraceQueue *queue, uint64_t rank) {
         TraceLane *lane;
 
-        if (trace_reserve((void **)&queue->lanes,
+        if (queue->n_lanes == LANES_MAX || trace_reserve((void **)&queue->lanes,
                           &queue->n_allocated,
                           queue->n_lanes + 1,
                           sizeof(*queue->lanes)))
@@ -362,14 +356,38 @@ static int lane_sort(TraceQueue *queue, TraceLane *lane) {
 /*
  * Taking: the lanes play a tournament by the time of their next event. No branch of the program depends on which lane
  * wins, because a processor could not predict it.
+ *
+ * A key is the time since base_ns, and below it the number of the head plus one, so that comparing two keys also says
+ * whose rank is lower. Of a time that is too far off only the maximum fits in. When such a key wins, the others are no
+ * earlier, and all are counted from a later base.
  */
+
+#define KEY_NONE          UINT64_MAX /* of a head without an event */
+#define KEY_HEAD_BITS_MAX 32
+
+/* The largest time of a key. */
+static inline uint64_t late_time(unsigned n_head_bits) {
+        return (UINT64_MAX >> n_head_bits) - 1;
+}
+
+static inline uint64_t
+head_key(const TraceHead *head, uint32_t number, uint64_t base_ns, unsigned n_head_bits) {
+        return MIN(head->next->at_ns - base_ns, late_time(n_head_bits)) << n_head_bits |
+               (number + 1);
+}
+
+/* Its number is missing in the least key of all, which the last head has where it goes on. */
+static inline uint32_t head_of(const TraceQueue *queue, uint64_t key) {
+        const uint32_t number = (uint32_t)(key & ((UINT64_C(1) << queue->n_head_bits) - 1));
+
+        return key == KEY_NONE ? NO_HEAD : number ? number - 1 : queue->last;
+}
 
 static bool head_unpack(const TraceQueue *queue, TraceHead *head, bool is_first) {
         size_t n = block_unpack(queue, head->block, head->rank, is_first, head->unpacked);
 
         head->next = head->unpacked;
         head->end = head->unpacked + n;
-        head->at_ns = n ? head->next->at_ns : UINT64_MAX;
         return n > 0;
 }
 
@@ -383,24 +401,55 @@ static void head_take_block(const TraceQueue *queue, TraceHead *head, Block *blo
         }
         head->next = block ? block->entries : NULL;
         head->end = block ? block->entries + block->n : NULL;
-        head->at_ns = block ? head->next->at_ns : UINT64_MAX;
 }
 
-/* Replays the matches from a head up to the root. Events with the same time go by rank: the heads are in order of
- * rank, so the left of two neighbours wins. */
-static inline void replay(TraceQueue *queue, uint32_t head) {
-        TraceMatch *matches = queue->matches, winner = { queue->heads[head].at_ns, head };
-        size_t i = queue->n_heads + head;
+/* Replays the matches of the winner, which has another key now, from its leaf to the root. Returns the winner's key. The
+ * head goes on where times are equal, whatever its rank, so then all is put back as it was. */
+static inline uint64_t replay(uint64_t *losers, size_t leaf, unsigned n_head_bits, uint64_t key) {
+        uint64_t before[KEY_HEAD_BITS_MAX], winner = key;
+        unsigned n = 0;
 
-        for (matches[i] = winner; i > 1; i /= 2) {
-                TraceMatch other = matches[i ^ 1];
-                uint64_t mask = -(uint64_t)((other.at_ns < winner.at_ns) |
-                                            ((other.at_ns == winner.at_ns) & (i & 1)));
+        for (size_t i = leaf / 2; i > 0; i /= 2) {
+                const uint64_t other = before[n++] = losers[i];
 
-                winner.head ^= (winner.head ^ other.head) & (uint32_t)mask;
-                winner.at_ns ^= (winner.at_ns ^ other.at_ns) & mask;
-                matches[i / 2] = winner;
+                losers[i] = MAX(other, winner);
+                winner = MIN(other, winner);
         }
+        if (LIKELY(winner == key || winner >> n_head_bits != key >> n_head_bits))
+                return winner;
+        n = 0;
+        for (size_t i = leaf / 2; i > 0; i /= 2)
+                losers[i] = before[n++];
+        return key;
+}
+
+/* Plays all matches below a node. The last head goes on if no event is earlier than its next one. */
+static uint64_t play(TraceQueue *queue, size_t i) {
+        uint64_t left, right;
+
+        if (i >= queue->n_heads) {
+                const uint32_t number = (uint32_t)(i - queue->n_heads);
+                const TraceHead *head = &queue->heads[number];
+
+                if (!head->block)
+                        return KEY_NONE;
+                if (number == queue->last && head->next->at_ns == queue->base_ns)
+                        return 0;
+                return head_key(head, number, queue->base_ns, queue->n_head_bits);
+        }
+        left = play(queue, 2 * i);
+        right = play(queue, 2 * i + 1);
+        queue->losers[i] = MAX(left, right);
+        return MIN(left, right);
+}
+
+/* Counts keys from the earliest event on. Returns the key of the winner. */
+static uint64_t queue_rebase(TraceQueue *queue) {
+        queue->base_ns = UINT64_MAX;
+        for (size_t i = 0; i < queue->n_heads; i++)
+                if (queue->heads[i].block)
+                        queue->base_ns = MIN(queue->base_ns, queue->heads[i].next->at_ns);
+        return play(queue, 1);
 }
 
 static int compare_ranks(const void *x, const void *y) {
@@ -426,11 +475,14 @@ static size_t lanes_by_rank(TraceQueue *queue, TraceLane **lanes) {
 static int heads_make(TraceQueue *queue, size_t n) {
         queue_free_heads(queue);
         queue->n_heads = 1;
-        while (queue->n_heads < n)
+        queue->n_head_bits = 1;
+        while (queue->n_heads < n) {
                 queue->n_heads *= 2;
+                queue->n_head_bits++;
+        }
         queue->heads = calloc(queue->n_heads, sizeof(*queue->heads));
-        queue->matches = calloc(2 * queue->n_heads, sizeof(*queue->matches));
-        return queue->heads && queue->matches ? 0 : -ENOMEM;
+        queue->losers = calloc(queue->n_heads, sizeof(*queue->losers));
+        return queue->heads && queue->losers ? 0 : -ENOMEM;
 }
 
 static int head_init(TraceQueue *queue, TraceHead *head, TraceLane *lane) {
@@ -439,7 +491,7 @@ static int head_init(TraceQueue *queue, TraceHead *head, TraceLane *lane) {
                 if (!head->unpacked)
                         return -ENOMEM;
         }
-        head->lane = lane->number;
+        head->lane = (uint32_t)lane->number;
         head->rank = lane->rank;
         head_take_block(queue, head, TAKE(lane->first));
         return 0;
@@ -450,15 +502,9 @@ static int heads_fill(TraceQueue *queue, TraceLane **lanes) {
 
         if (heads_make(queue, n))
                 return -ENOMEM;
-        for (size_t i = 0; i < queue->n_heads; i++) {
-                queue->heads[i].at_ns = UINT64_MAX;
-                if (i < n && head_init(queue, &queue->heads[i], lanes[i]) < 0)
+        for (size_t i = 0; i < n; i++)
+                if (head_init(queue, &queue->heads[i], lanes[i]) < 0)
                         return -ENOMEM;
-                queue->matches[queue->n_heads + i] =
-                        (TraceMatch){ queue->heads[i].at_ns, (uint32_t)i };
-        }
-        for (uint32_t i = 0; i < queue->n_heads; i++)
-                replay(queue, i);
         queue->last = NO_HEAD;
         return 0;
 }
@@ -480,40 +526,55 @@ int trace_queue_sort(TraceQueue *queue) {
 static inline void head_advance(const TraceQueue *queue, TraceHead *head) {
         Block *block = head->block;
 
-        if (LIKELY(++head->next < head->end)) {
-                head->at_ns = head->next->at_ns;
+        if (LIKELY(++head->next < head->end))
                 return;
-        }
         if (block->chunk && head_unpack(queue, head, false))
                 return;
         head_take_block(queue, head, block->next);
         block_free(block);
 }
 
-/* Even the largest time may be the time of an event. */
-static uint32_t find_latest(const TraceQueue *queue) {
-        for (size_t i = 0; i < queue->n_heads; i++)
-                if (queue->heads[i].block)
-                        return (uint32_t)i;
-        return NO_HEAD;
+/* Begins with the earliest event, or counts from a later one. Returns false at the end. */
+static bool queue_find(TraceQueue *queue) {
+        const uint64_t key = queue_rebase(queue);
+
+        queue->last = head_of(queue, key);
+        return key != KEY_NONE;
 }
 
-const TraceEntry *trace_queue_next(TraceQueue *queue, size_t *ret_lane) {
-        TraceHead *heads = queue->heads;
-        uint32_t last = queue->last, winner;
+static inline void taken_set(TraceTaken *ret, const TraceHead *head) {
+        ret->entry = *head->next;
+        ret->lane = head->lane;
+}
 
-        if (LIKELY(last != NO_HEAD)) {
-                head_advance(queue, &heads[last]);
-                replay(queue, last);
+/* What does not change from event to event is kept in variables: a compiler cannot know that it does not. */
+size_t trace_queue_take(TraceQueue *queue, TraceTaken *ret, size_t n_max) {
+        TraceHead *const heads = queue->heads;
+        uint64_t *const losers = queue->losers;
+        const size_t n_heads = queue->n_heads;
+        const unsigned bits = queue->n_head_bits;
+        const uint64_t late = late_time(bits), late_key = late << bits;
+        const uint64_t mask = (UINT64_C(1) << bits) - 1;
+        uint32_t last = queue->last;
+        size_t n = 0;
+
+        for (; n < n_max; n++) {
+                uint64_t key = KEY_NONE;
+
+                if (LIKELY(last != NO_HEAD)) {
+                        head_advance(queue, &heads[last]);
+                        if (LIKELY(heads[last].block))
+                                key = head_key(&heads[last], last, queue->base_ns, bits);
+                        key = replay(losers, n_heads + last, bits, key);
+                }
+                if (LIKELY(key < late_key))
+                        last = (uint32_t)(key & mask) - 1;
+                else if (queue_find(queue))
+                        last = queue->last;
+                else
+                        break;
+                taken_set(&ret[n], &heads[last]);
+                queue->last = last;
         }
-        winner = queue->matches[1].head;
-        if (last != NO_HEAD && heads[last].block && heads[last].at_ns == heads[winner].at_ns)
-                winner = last;
-        else if (UNLIKELY(!heads[winner].block))
-                winner = find_latest(queue);
-        queue->last = winner;
-        if (winner == NO_HEAD)
-                return NULL;
-        *ret_lane = heads[winner].lane;
-        return heads[winner].next;
+        return n;
 }

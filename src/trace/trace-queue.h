@@ -43,10 +43,12 @@ typedef struct TraceQueue {
         struct TraceChunk *chunk; /* for packed bytes that come next */
         struct TraceLane **lanes; /* by number */
         size_t n_lanes, n_allocated;
-        struct TraceHead *heads;    /* the next event of each lane that has any, by rank */
-        struct TraceMatch *matches; /* a tree over them: the earlier one of each two */
-        size_t n_heads;             /* a power of two */
-        uint32_t last;              /* the head that gave the last event */
+        struct TraceHead *heads; /* the next event of each lane that has any, by rank */
+        size_t n_heads;          /* a power of two */
+        uint64_t *losers;        /* a tree over them: the key of the later one of each two */
+        unsigned n_head_bits;    /* of a key, for the number of its head */
+        uint64_t base_ns;        /* keys count from here */
+        uint32_t last;           /* the head that gave the last event */
         uint64_t n_bytes;
 } TraceQueue;
 
@@ -71,5 +73,10 @@ int trace_queue_add_packed(TraceQueue *queue,
 /* Call it when all events have been added. Returns 0 or -ENOMEM. */
 int trace_queue_sort(TraceQueue *queue);
 
-/* Returns the next event, which is valid until the next call, or NULL after the last one. */
-const TraceEntry *trace_queue_next(TraceQueue *queue, size_t *ret_lane);
+typedef struct TraceTaken {
+        TraceEntry entry;
+        uint32_t lane;
+} TraceTaken;
+
+/* Takes the next events, up to n_max of them. Returns how many there are, or 0 after the last one. */
+size_t trace_queue_take(TraceQueue *queue, TraceTaken *ret, size_t n_max);

@@ -14,16 +14,17 @@ static void put(TraceQueue *queue, size_t lane, uint64_t at_ns, uint32_t a) {
 
 /* All that is left, as numbers; at most n. */
 static size_t take_all(TraceQueue *queue, uint32_t *ret, uint64_t *ret_times, size_t n) {
-        const TraceEntry *entry;
-        size_t lane, n_taken = 0;
+        TraceTaken taken[7];
+        size_t n_new, n_taken = 0;
 
         ck_assert_int_eq(trace_queue_sort(queue), 0);
-        while ((entry = trace_queue_next(queue, &lane))) {
-                if (n_taken == n)
-                        ck_abort_msg("too many");
-                ret[n_taken] = entry->a;
-                ret_times[n_taken++] = entry->at_ns;
-        }
+        while ((n_new = trace_queue_take(queue, taken, ARRAY_SIZE(taken))))
+                for (size_t i = 0; i < n_new; i++) {
+                        if (n_taken == n)
+                                ck_abort_msg("too many");
+                        ret[n_taken] = taken[i].entry.a;
+                        ret_times[n_taken++] = taken[i].entry.at_ns;
+                }
         return n_taken;
 }
 
@@ -152,13 +153,67 @@ END_TEST
 
 START_TEST(test_an_empty_queue_ends_at_once) {
         _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
-        size_t lane;
+        TraceTaken taken;
 
         ck_assert_int_eq(trace_queue_sort(&queue), 0);
-        ck_assert(!trace_queue_next(&queue, &lane));
+        ck_assert_uint_eq(trace_queue_take(&queue, &taken, 1), 0);
         trace_queue_add_lane(&queue, 0);
         ck_assert_int_eq(trace_queue_sort(&queue), 0);
-        ck_assert(!trace_queue_next(&queue, &lane));
+        ck_assert_uint_eq(trace_queue_take(&queue, &taken, 1), 0);
+        ck_assert_uint_eq(trace_queue_take(&queue, &taken, 1), 0);
+}
+END_TEST
+
+#define N_MODEL 2000
+
+typedef struct Model {
+        uint64_t times[N_LANES][N_MODEL];
+        uint32_t numbers[N_LANES][N_MODEL];
+        size_t n[N_LANES], at[N_LANES];
+} Model;
+
+/* The lane of the next event, found by looking at each; -1 at the end. */
+static int model_next(const Model *model, int last) {
+        int best = -1;
+
+        for (int i = 0; i < N_LANES; i++)
+                if (model->at[i] < model->n[i] &&
+                    (best < 0 ||
+                     model->times[i][model->at[i]] < model->times[best][model->at[best]] ||
+                     (i == last && model->times[i][model->at[i]] == model->times[best][model->at[best]])))
+                        best = i;
+        return best;
+}
+
+static void check_order(unsigned shift) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        Model *model = calloc(1, sizeof(*model));
+        uint32_t numbers[N_MODEL];
+        uint64_t times[N_MODEL], random = 3, now[N_LANES] = { 0 };
+        int lane = -1;
+
+        for (size_t i = 0; i < N_LANES; i++)
+                trace_queue_add_lane(&queue, i);
+        for (uint32_t i = 0; i < N_MODEL; i++) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                lane = (int)((random >> 33) % N_LANES);
+                now[lane] += (random >> 60) % 4 << shift;
+                put(&queue, (size_t)lane, now[lane], i);
+                model->times[lane][model->n[lane]] = now[lane];
+                model->numbers[lane][model->n[lane]++] = i;
+        }
+        ck_assert_uint_eq(take_all(&queue, numbers, times, N_MODEL), N_MODEL);
+        lane = -1;
+        for (uint32_t i = 0; (lane = model_next(model, lane)) >= 0; i++)
+                ck_assert_uint_eq(numbers[i], model->numbers[lane][model->at[lane]++]);
+        free(model);
+}
+
+/* Times are often equal, and otherwise near to each other, or years apart. */
+START_TEST(test_the_order_is_that_of_a_plain_search) {
+        check_order(0);
+        check_order(30);
+        check_order(55);
 }
 END_TEST
 
@@ -258,6 +313,7 @@ TEST_MAIN("trace-queue",
           test_the_end_of_time_is_a_time,
           test_ties_between_many_lanes_are_decided_by_rank,
           test_an_empty_queue_ends_at_once,
+          test_the_order_is_that_of_a_plain_search,
           test_packed_events_are_merged_like_others,
           test_a_lane_with_packed_events_is_sorted_if_it_has_to_be,
           test_packed_lanes_without_an_event_give_nothing)
