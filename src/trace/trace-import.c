@@ -11,7 +11,6 @@
 #include "trace/trace-reader.h"
 
 typedef struct PacketKind {
-        uint32_t number;
         unsigned parts; /* the parts that need these packets; 0: they are always read */
         void (*read)(TraceImport *import, const ImportPacket *packet, const WireField *payload);
         /* If read() is NULL, such packets are kept as they are until the second pass. */
@@ -22,29 +21,30 @@ typedef struct PacketKind {
         (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_KERNEL)
 #define PARTS_OF_NAMES (PARTS_OF_THREADS | TRACE_PART_EVENTS | TRACE_PART_LOGS)
 
+/* By the number of the payload. */
 static const PacketKind packet_kinds[] = {
-        { 1, PARTS_OF_THREADS | TRACE_PART_EVENTS, import_ftrace, NULL },
-        { 11, TRACE_PART_EVENTS, import_track_event, NULL },
-        { 60, PARTS_OF_NAMES, import_track_descriptor, apply_track_descriptor },
-        { 44, TRACE_PART_EVENTS, import_thread_descriptor, NULL },
-        { 6, 0, import_clock_snapshot, NULL },
-        { 45, 0, import_system_info, NULL },
-        { 35, 0, import_trace_stats, NULL },
-        { 34, 0, import_ftrace_stats, NULL },
-        { 33, 0, import_trace_config, NULL },
-        { 89, 0, import_trace_uuid, NULL },
-        { 67, 0, import_cpu_info, NULL },
-        { 2, PARTS_OF_NAMES, NULL, apply_process_tree },
-        { 43, PARTS_OF_NAMES, NULL, apply_process_descriptor },
-        { 9, PARTS_OF_NAMES, NULL, apply_process_stats },
-        { 7, TRACE_PART_EVENTS, NULL, apply_sys_stats },
-        { 38, TRACE_PART_EVENTS, NULL, apply_battery },
-        { 40, TRACE_PART_EVENTS, NULL, apply_power_rails },
-        { 132, TRACE_PART_LOGS, NULL, apply_journal },
-        { 66, TRACE_PART_STACKS, import_perf_sample, NULL },
-        { 135, TRACE_PART_STACKS, import_stack_sample, NULL },
-        { 61, TRACE_PART_STACKS, import_module_symbols, NULL },
-        { 37, TRACE_PART_STACKS, import_profile, NULL },
+        [1] = { PARTS_OF_THREADS | TRACE_PART_EVENTS, import_ftrace, NULL },
+        [11] = { TRACE_PART_EVENTS, import_track_event, NULL },
+        [60] = { PARTS_OF_NAMES, import_track_descriptor, apply_track_descriptor },
+        [44] = { TRACE_PART_EVENTS, import_thread_descriptor, NULL },
+        [6] = { 0, import_clock_snapshot, NULL },
+        [45] = { 0, import_system_info, NULL },
+        [35] = { 0, import_trace_stats, NULL },
+        [34] = { 0, import_ftrace_stats, NULL },
+        [33] = { 0, import_trace_config, NULL },
+        [89] = { 0, import_trace_uuid, NULL },
+        [67] = { 0, import_cpu_info, NULL },
+        [2] = { PARTS_OF_NAMES, NULL, apply_process_tree },
+        [43] = { PARTS_OF_NAMES, NULL, apply_process_descriptor },
+        [9] = { PARTS_OF_NAMES, NULL, apply_process_stats },
+        [7] = { TRACE_PART_EVENTS, NULL, apply_sys_stats },
+        [38] = { TRACE_PART_EVENTS, NULL, apply_battery },
+        [40] = { TRACE_PART_EVENTS, NULL, apply_power_rails },
+        [132] = { TRACE_PART_LOGS, NULL, apply_journal },
+        [66] = { TRACE_PART_STACKS, import_perf_sample, NULL },
+        [135] = { TRACE_PART_STACKS, import_stack_sample, NULL },
+        [61] = { TRACE_PART_STACKS, import_module_symbols, NULL },
+        [37] = { TRACE_PART_STACKS, import_profile, NULL },
 };
 
 /* The kind of a packet. */
@@ -58,14 +58,13 @@ typedef struct Envelope {
  * First pass
  */
 
-static const PacketKind *find_kind(uint32_t number) {
-        for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
-                if (packet_kinds[i].number == number)
-                        return &packet_kinds[i];
-        return NULL;
+static inline const PacketKind *find_kind(uint32_t number) {
+        const PacketKind *kind = number < ARRAY_SIZE(packet_kinds) ? &packet_kinds[number] : NULL;
+
+        return kind && (kind->read || kind->apply) ? kind : NULL;
 }
 
-static void envelope_take(Envelope *envelope, const WireField *field) {
+static inline void envelope_take(Envelope *envelope, const WireField *field) {
         const PacketKind *kind = field->type == WIRE_BYTES ? find_kind(field->number) : NULL;
 
         if (!kind)
@@ -81,10 +80,14 @@ static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
         int r;
 
         wire_reader_init(&reader, packet, n);
-        while ((r = wire_read_fast(&reader, &field)) > 0)
+        for (;;) {
+                trace_packet_take_usual(&envelope->packet, &reader);
+                r = wire_read_fast(&reader, &field);
+                if (r <= 0)
+                        return r == 0;
                 if (!trace_packet_take(&envelope->packet, &field))
                         envelope_take(envelope, &field);
-        return r == 0;
+        }
 }
 
 static TraceSequence *import_sequence(TraceImport *import, uint32_t id) {
@@ -160,7 +163,7 @@ static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequ
         if (kind->apply) {
                 TraceEntry entry = { .at_ns = packet.at_ns,
                                      .kind = IMPORT_PACKET,
-                                     .a = kind->number };
+                                     .a = envelope->payload.number };
 
                 import_queue_bytes(import, sequence->lane, &entry, &envelope->payload);
         }

@@ -20,9 +20,6 @@ enum {
         PACKET_TRUSTED_PID = 79,
 };
 
-#define SEQUENCE_FLAG_CLEARED     1
-#define SEQUENCE_FLAG_NEEDS_STATE 2
-
 bool trace_packet_take(TracePacket *packet, const WireField *field) {
         switch (field->number) {
         case PACKET_TIMESTAMP:
@@ -42,8 +39,7 @@ bool trace_packet_take(TracePacket *packet, const WireField *field) {
                 packet->sequence_id = (uint32_t)field->value;
                 return true;
         case PACKET_SEQUENCE_FLAGS:
-                packet->is_cleared |= (field->value & SEQUENCE_FLAG_CLEARED) != 0;
-                packet->needs_state = (field->value & SEQUENCE_FLAG_NEEDS_STATE) != 0;
+                trace_packet_take_flags(packet, field->value);
                 return true;
         case PACKET_CLEARED:
                 packet->is_cleared |= field->value != 0;

@@ -27,6 +27,45 @@ typedef struct TracePacket {
         WireField interned, defaults; /* of type WIRE_BYTES if they are present */
 } TracePacket;
 
+#define TRACE_SEQUENCE_CLEARED     1
+#define TRACE_SEQUENCE_NEEDS_STATE 2
+
+static inline void trace_packet_take_flags(TracePacket *packet, uint64_t flags) {
+        packet->is_cleared |= (flags & TRACE_SEQUENCE_CLEARED) != 0;
+        packet->needs_state = (flags & TRACE_SEQUENCE_NEEDS_STATE) != 0;
+}
+
+/* Takes the numbers that nearly every packet has, in the form that they nearly always have, off the reader. */
+static inline void trace_packet_take_usual(TracePacket *packet, WireReader *reader) {
+        enum {
+                TAG_TIMESTAMP = 8 << 3,
+                TAG_SEQUENCE_ID = 10 << 3,
+                TAG_SEQUENCE_FLAGS = 13 << 3,
+        };
+        const uint8_t *at = reader->at, *behind;
+
+        while (reader->end - at >= 2) {
+                if (at[0] == TAG_TIMESTAMP && reader->end - at > WIRE_VARINT_MAX) {
+                        behind = wire_read_varint_inside(at + 1, &packet->timestamp);
+                        if (!behind)
+                                break;
+                        packet->has_timestamp = true;
+                        at = behind;
+                        continue;
+                }
+                if (at[1] >= 0x80)
+                        break;
+                if (at[0] == TAG_SEQUENCE_ID)
+                        packet->sequence_id = at[1];
+                else if (at[0] == TAG_SEQUENCE_FLAGS)
+                        trace_packet_take_flags(packet, at[1]);
+                else
+                        break;
+                at += 2;
+        }
+        reader->at = at;
+}
+
 /* Returns false if the field does not belong to the envelope. */
 bool trace_packet_take(TracePacket *packet, const WireField *field);
 

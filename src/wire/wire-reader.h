@@ -8,8 +8,10 @@
  * Groups (wire types 3 and 4) are refused: no message of ours or Perfetto's has them.
  */
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "wire/wire-writer.h" /* the wire types */
 
@@ -41,17 +43,27 @@ static inline void wire_reader_init_field(WireReader *reader, const WireField *f
 int wire_read(WireReader *reader, WireField *ret);
 
 /* A varint whose first byte is at `at`, with at least WIRE_VARINT_MAX bytes there. Returns the byte behind it; NULL: it
- * is longer than that. */
+ * is longer than that. Up to eight bytes are put together at once: groups of 7 bits become groups of 14, 28 and 56. */
 static inline const uint8_t *wire_read_varint_inside(const uint8_t *at, uint64_t *ret) {
-        uint64_t value = at[0] & 0x7f;
-        unsigned n = 0;
+        uint64_t word, stop;
+        unsigned n = 8;
 
-        while (at[n++] & 0x80) {
+        memcpy(&word, at, sizeof(word));
+        word = le64toh(word);
+        stop = ~word & UINT64_C(0x8080808080808080);
+        if (stop)
+                word &= stop ^ (stop - 1);
+        word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+        word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+        word = (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+        *ret = word;
+        if (stop)
+                return at + (__builtin_ctzll(stop) + 1) / 8;
+        do {
                 if (n == WIRE_VARINT_MAX)
                         return NULL;
-                value |= (uint64_t)(at[n] & 0x7f) << (7 * n);
-        }
-        *ret = value;
+                *ret |= (uint64_t)(at[n] & 0x7f) << (7 * n);
+        } while (at[n++] & 0x80);
         return at + n;
 }
 
