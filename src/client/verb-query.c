@@ -156,6 +156,13 @@ run(const Invocation *invocation, const TraceFiles *files, Query *query, const c
         return status ? status : trace_files_check(files, query);
 }
 
+/* A semicolon may end the only one. */
+static bool has_several(const char *sql) {
+        const char *end = strchr(sql, ';');
+
+        return end && end[strspn(end, "; \t\r\n")];
+}
+
 static ExitStatus query_files(const Invocation *invocation, size_t n_files) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
@@ -174,7 +181,7 @@ static ExitStatus query_files(const Invocation *invocation, size_t n_files) {
         if (status)
                 return status;
         sql = text ? text : sql;
-        options.is_interactive = !sql || strchr(sql, ';');
+        options.is_interactive = !sql || has_several(sql);
         r = query_new(&query, files.fds, files.n, &options);
         return r ? trace_files_report(&files, query, r) : run(invocation, &files, query, sql);
 }

@@ -18,6 +18,8 @@ struct Query {
         TraceStore *store; /* never NULL: empty at first */
         unsigned needs;    /* of the statement that is being prepared */
         unsigned loaded;
+        uint32_t sched_needs,
+                sched_left_out; /* likewise, columns of this largest of tables: bits of SCHED_… */
         bool is_loaded;
         QueryIndex indexes[_TRACE_TABLE_N][QUERY_COLUMNS_MAX];
         int64_t *self_dur;                   /* by slice; made on first use */

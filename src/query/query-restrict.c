@@ -30,8 +30,10 @@ static bool is_among(const char *name, const char *const *names, size_t n_names)
 static int check_function(Query *query, const char *name) {
         if (is_among(name, denied_functions, ARRAY_SIZE(denied_functions)))
                 return SQLITE_DENY;
-        if (name && sqlite3_strnicmp(name, "trace_", 6) == 0)
+        if (name && sqlite3_strnicmp(name, "trace_", 6) == 0) {
                 query->needs |= TRACE_PART_ALL & ~(TRACE_PART_ARGS | TRACE_PART_KERNEL);
+                query->sched_needs = UINT32_MAX;
+        }
         return SQLITE_OK;
 }
 

@@ -215,11 +215,26 @@ static void plan_order(Plan *plan, const Vtab *vtab, sqlite3_index_info *info) {
         info->orderByConsumed = 1;
 }
 
+/* The columns of the store that a column of a table is made of. */
+static uint32_t sched_columns(const QueryColumn *column) {
+        if (column->kind == QUERY_COLUMN_STORED || column->kind == QUERY_COLUMN_STATE)
+                return 1u << column->stored;
+        return column->kind == QUERY_COLUMN_END ? 1u << SCHED_TS | 1u << SCHED_DUR : 0;
+}
+
 static void note_needs(const Vtab *vtab, const sqlite3_index_info *info) {
-        vtab->query->needs |= vtab->def->parts;
-        for (size_t i = 0; i < vtab->def->n_columns; i++)
-                if (info->colUsed & UINT64_C(1) << MIN(i, (size_t)63))
-                        vtab->query->needs |= vtab->def->columns[i].parts;
+        Query *query = vtab->query;
+
+        query->needs |= vtab->def->parts;
+        for (size_t i = 0; i < vtab->def->n_columns; i++) {
+                const QueryColumn *column = &vtab->def->columns[i];
+
+                if (!(info->colUsed & UINT64_C(1) << MIN(i, (size_t)63)))
+                        continue;
+                query->needs |= column->parts;
+                if (vtab->def->table == TRACE_TABLE_SCHED)
+                        query->sched_needs |= sched_columns(column);
+        }
 }
 
 /* A bound of time selects an unknown part of the rows. */
@@ -485,6 +500,10 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         const TraceTable *table = vtab_table(vtab);
         uint32_t row = cursor_row((const Cursor *)base);
 
+        /* A value that was not read must never look like one that is not there. */
+        if (UNLIKELY(vtab->query->sched_left_out && vtab->def->table == TRACE_TABLE_SCHED &&
+                     vtab->query->sched_left_out & sched_columns(column)))
+                return SQLITE_INTERNAL;
         switch (column->kind) {
         case QUERY_COLUMN_STORED:
                 result_stored(context, vtab, column->stored, row);

@@ -47,15 +47,19 @@ static uint64_t bytes_max(const Query *query) {
         return MIN(n_bytes, half);
 }
 
-int query_load(Query *query, unsigned parts) {
+/* Reads what is not there yet. If several statements will come, no column is left out, so as not to read again. */
+static int query_read(Query *query, unsigned parts, uint32_t sched_left_out) {
         TraceImportOptions options = { .parts = parts,
+                                       .sched_left_out =
+                                               query->options.is_interactive ? 0 : sched_left_out,
                                        .n_bytes_max = bytes_max(query),
                                        .stops = query_stops,
                                        .user_data = query };
         TraceStore *store;
         int r;
 
-        if (query->is_loaded && (parts & ~query->loaded) == 0)
+        if (query->is_loaded && (parts & ~query->loaded) == 0 &&
+            (query->sched_left_out & ~sched_left_out) == 0)
                 return 0;
         options.parts |= query->loaded;
         if (query->options.is_interactive)
@@ -74,8 +78,13 @@ int query_load(Query *query, unsigned parts) {
         trace_store_free(query->store);
         query->store = store;
         query->loaded = options.parts;
+        query->sched_left_out = options.sched_left_out;
         query->is_loaded = true;
         return store->budget.is_over ? QUERY_E_MEMORY : 0;
+}
+
+int query_load(Query *query, unsigned parts) {
+        return query_read(query, parts, 0);
 }
 
 const TraceStore *query_store(const Query *query) {
@@ -228,6 +237,7 @@ static int query_take_perfetto(Query *query, const char **sql) {
 
 static int query_compile(Query *query, const char *sql, sqlite3_stmt **ret, const char **ret_rest) {
         query->needs = 0;
+        query->sched_needs = 0;
         return sqlite3_prepare_v3(query->db, sql, -1, 0, ret, ret_rest);
 }
 
@@ -251,9 +261,10 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
         r = query_compile(query, *sql, ret, &rest);
         if (r != SQLITE_OK)
                 return query_outcome(query, r);
-        if (query->needs & ~query->loaded || !query->is_loaded) {
+        if (query->needs & ~query->loaded || query->sched_needs & query->sched_left_out ||
+            !query->is_loaded) {
                 sqlite3_finalize(TAKE(*ret));
-                r = query_load(query, query->needs);
+                r = query_read(query, query->needs, ~query->sched_needs);
                 if (r)
                         return r;
                 r = query_compile(query, *sql, ret, &rest);

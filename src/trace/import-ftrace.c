@@ -219,7 +219,7 @@ void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
                 .next_prio = entry->small,
                 .prev_state = (uint16_t)entry->c,
         };
-        uint32_t prev = trace_sched_running(&import->sched, cpu);
+        uint32_t prev = import->sched.cpus[cpu].utid;
 
         trace_sched_switch(&import->sched, &event);
         if (prev != TRACE_NONE && import_wants(import, TRACE_PART_KERNEL))

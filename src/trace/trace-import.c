@@ -375,6 +375,7 @@ static int import_init(TraceImport *import, TraceStore *store, const TraceImport
                 return -ENOMEM;
         import->sched.wants_sched = parts & TRACE_PART_SCHED;
         import->sched.wants_states = parts & TRACE_PART_STATES;
+        import->sched.columns_left_out = options->sched_left_out;
         return 0;
 }
 

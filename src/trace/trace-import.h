@@ -16,8 +16,9 @@
 int trace_import(TraceStore **ret, int fd, unsigned parts, uint64_t n_bytes_max);
 
 typedef struct TraceImportOptions {
-        unsigned parts;       /* TRACE_PART_… */
-        uint64_t n_bytes_max; /* memory limit, roughly */
+        unsigned parts;          /* TRACE_PART_… */
+        uint32_t sched_left_out; /* bits of SCHED_…: columns that need not be filled */
+        uint64_t n_bytes_max;    /* memory limit, roughly */
         /* The import calls this now and then, and stops if it returns true. May be NULL. */
         bool (*stops)(void *user_data);
         void *user_data;

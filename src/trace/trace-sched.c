@@ -245,68 +245,75 @@ states_waking(TraceSched *sched, uint64_t at_ns, uint32_t utid, uint32_t waker, 
  * Events
  */
 
-static void sched_close(TraceSched *sched, uint32_t row, uint64_t at_ns, uint8_t end_state) {
-        TraceTable *table = trace_store_table(sched->store, TRACE_TABLE_SCHED);
+static void sched_close(TraceSched *sched, TraceSchedCpu *cpu, uint64_t at_ns, uint8_t end_state) {
+        void **columns = trace_store_table(sched->store, TRACE_TABLE_SCHED)->columns;
 
-        if (row == TRACE_NONE)
+        if (cpu->row == TRACE_NONE)
                 return;
-        ((int64_t *)table->columns[SCHED_DUR])[row] =
-                (int64_t)(at_ns - (uint64_t)((int64_t *)table->columns[SCHED_TS])[row]);
-        ((uint8_t *)table->columns[SCHED_END_STATE])[row] = end_state;
+        if (columns[SCHED_DUR])
+                ((int64_t *)columns[SCHED_DUR])[cpu->row] = (int64_t)(at_ns - cpu->since_ns);
+        if (columns[SCHED_END_STATE])
+                ((uint8_t *)columns[SCHED_END_STATE])[cpu->row] = end_state;
 }
 
-static uint32_t
-sched_open(TraceSched *sched, uint64_t at_ns, uint32_t cpu, uint32_t utid, int16_t priority) {
+/* Columns that nobody asks for do not exist. */
+static void
+sched_set_row(TraceTable *table, uint32_t row, const TraceSwitch *event, uint32_t utid) {
+        void **columns = table->columns;
+
+        if (columns[SCHED_TS])
+                ((int64_t *)columns[SCHED_TS])[row] = (int64_t)event->at_ns;
+        if (columns[SCHED_DUR])
+                ((int64_t *)columns[SCHED_DUR])[row] = -1;
+        if (columns[SCHED_CPU])
+                ((uint16_t *)columns[SCHED_CPU])[row] = (uint16_t)event->cpu;
+        if (columns[SCHED_UTID])
+                ((uint32_t *)columns[SCHED_UTID])[row] = utid;
+        if (columns[SCHED_END_STATE])
+                ((uint8_t *)columns[SCHED_END_STATE])[row] = TRACE_STATE_NONE;
+        if (columns[SCHED_PRIORITY])
+                ((int16_t *)columns[SCHED_PRIORITY])[row] = event->next_prio;
+}
+
+static void
+sched_open(TraceSched *sched, TraceSchedCpu *cpu, const TraceSwitch *event, uint32_t utid) {
         TraceTable *table = trace_store_table(sched->store, TRACE_TABLE_SCHED);
-        uint32_t row;
 
-        if (!sched->wants_sched || (table->n == 0 && !trace_table_make(table, UINT32_MAX)))
-                return TRACE_NONE;
-        row = trace_table_add_raw(table);
-        if (row == TRACE_NONE)
-                return row;
-        ((int64_t *)table->columns[SCHED_TS])[row] = (int64_t)at_ns;
-        ((int64_t *)table->columns[SCHED_DUR])[row] = -1;
-        ((uint16_t *)table->columns[SCHED_CPU])[row] = (uint16_t)cpu;
-        ((uint32_t *)table->columns[SCHED_UTID])[row] = utid;
-        ((uint8_t *)table->columns[SCHED_END_STATE])[row] = TRACE_STATE_NONE;
-        ((int16_t *)table->columns[SCHED_PRIORITY])[row] = priority;
-        return row;
-}
-
-static uint32_t sched_thread(TraceSched *sched, int32_t tid, uint32_t comm) {
-        uint32_t utid = trace_threads_get(sched->threads, tid);
-
-        if (utid != TRACE_NONE)
-                trace_threads_name(sched->threads, utid, comm, TRACE_RANK_COMM);
-        return utid;
+        cpu->row = TRACE_NONE;
+        cpu->since_ns = event->at_ns;
+        if (!sched->wants_sched ||
+            (table->n == 0 && !trace_table_make(table, ~sched->columns_left_out)))
+                return;
+        cpu->row = trace_table_add_raw(table);
+        if (LIKELY(cpu->row != TRACE_NONE))
+                sched_set_row(table, cpu->row, event, utid);
 }
 
 void trace_sched_switch(TraceSched *sched, const TraceSwitch *event) {
-        uint32_t next = sched_thread(sched, event->next_tid, event->next_comm), prev;
-        uint32_t row = sched->cpus[event->cpu].row;
+        TraceSchedCpu *cpu = &sched->cpus[event->cpu];
+        uint32_t next = trace_threads_run(sched->threads, event->next_tid, event->next_comm);
+        uint32_t prev =
+                event->is_compact
+                        ? cpu->utid
+                        : trace_threads_run(sched->threads, event->prev_tid, event->prev_comm);
         uint8_t end_state;
 
-        prev = event->is_compact ? sched->cpus[event->cpu].utid
-                                 : sched_thread(sched, event->prev_tid, event->prev_comm);
         if (next == TRACE_NONE)
                 return;
-        if (!event->is_compact && sched->cpus[event->cpu].tid != event->prev_tid &&
-            row != TRACE_NONE) {
+        if (!event->is_compact && cpu->tid != event->prev_tid && cpu->row != TRACE_NONE) {
                 sched->n_mismatched++;
-                row = TRACE_NONE;
+                cpu->row = TRACE_NONE;
         }
-        sched->cpus[event->cpu].utid = next;
-        sched->cpus[event->cpu].tid = event->next_tid;
+        cpu->utid = next;
+        cpu->tid = event->next_tid;
         if (prev == TRACE_NONE) {
                 sched->n_switches_skipped++;
                 return;
         }
         end_state = sched_end_state(sched, event->prev_state);
         sched->n_states_invalid += end_state == TRACE_STATE_NONE;
-        sched_close(sched, row, event->at_ns, end_state);
-        sched->cpus[event->cpu].row =
-                sched_open(sched, event->at_ns, event->cpu, next, event->next_prio);
+        sched_close(sched, cpu, event->at_ns, end_state);
+        sched_open(sched, cpu, event, next);
         if (sched->wants_states)
                 states_switch(sched, event->at_ns, event->cpu, prev, end_state, next);
 }

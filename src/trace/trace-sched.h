@@ -34,17 +34,22 @@ typedef struct TraceWaking {
         uint8_t flags;
 } TraceWaking;
 
+/* What is known of a CPU. */
+typedef struct TraceSchedCpu {
+        uint64_t since_ns; /* when its open slice began */
+        uint32_t utid;     /* TRACE_NONE: nothing is known */
+        int32_t tid;
+        uint32_t row; /* the row of its open slice, or TRACE_NONE */
+} TraceSchedCpu;
+
 typedef struct TraceSched {
         TraceStore *store;
         TraceThreads *threads;
         bool wants_sched, wants_states;
-        uint8_t *end_states; /* the kernel's state → our number, or 0xff if not known yet */
-        bool is_old_kernel;  /* before 4.14, or not known */
-        struct {
-                uint32_t utid; /* TRACE_NONE: nothing is known */
-                int32_t tid;
-                uint32_t row; /* the row of its open slice, or TRACE_NONE */
-        } cpus[TRACE_CPUS_MAX];
+        uint32_t columns_left_out; /* bits of SCHED_… */
+        uint8_t *end_states;       /* the kernel's state → our number, or 0xff if not known yet */
+        bool is_old_kernel;        /* before 4.14, or not known */
+        TraceSchedCpu cpus[TRACE_CPUS_MAX];
         struct ThreadRows *rows; /* by utid */
         size_t n_rows_allocated;
         uint64_t n_mismatched, n_switches_skipped, n_wakings_skipped, n_states_invalid;

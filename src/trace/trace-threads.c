@@ -33,16 +33,21 @@ static TraceTable *process_table(const TraceThreads *threads) {
         return trace_store_table(threads->store, TRACE_TABLE_PROCESS);
 }
 
+static void threads_set_recent(TraceThreads *threads, int32_t tid, uint32_t utid) {
+        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid = tid;
+        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = utid;
+        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = 0;
+}
+
 static void threads_forget_recent(TraceThreads *threads, int32_t tid) {
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = TRACE_NONE;
+        threads_set_recent(threads, tid, TRACE_NONE);
 }
 
 /* From now on the number means this thread, or none. */
 static void threads_point(TraceThreads *threads, int32_t tid, uint32_t utid) {
         if (trace_map_set(&threads->tids, (uint32_t)tid, utid))
                 threads->store->budget.is_over = true;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid = tid;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = utid;
+        threads_set_recent(threads, tid, utid);
 }
 
 /*
@@ -131,8 +136,7 @@ uint32_t trace_threads_find(TraceThreads *threads, int32_t tid) {
         utid = trace_map_find(&threads->tids, (uint32_t)tid);
         if (utid == TRACE_MAP_NONE || utid == TRACE_NONE || threads->threads[utid].is_dead)
                 return TRACE_NONE;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid = tid;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = (uint32_t)utid;
+        threads_set_recent(threads, tid, (uint32_t)utid);
         return (uint32_t)utid;
 }
 
@@ -349,13 +353,30 @@ void trace_threads_end(TraceThreads *threads, int32_t tid, int64_t at_ns) {
 
 void trace_threads_name(TraceThreads *threads, uint32_t utid, uint32_t name, uint8_t rank) {
         ThreadInfo *thread = &threads->threads[utid];
+        uint32_t tid = trace_table_get(thread_table(threads), THREAD_TID, utid);
 
-        /* Each switch says the thread's name. */
+        threads->recent[tid % TRACE_THREADS_RECENT].comm = 0;
         if (name == 0 || rank < thread->rank || (rank == thread->rank && name == thread->name))
                 return;
         thread->rank = rank;
         thread->name = name;
         trace_table_set(thread_table(threads), THREAD_NAME, utid, name);
+}
+
+/* Each switch says the thread's name, which is the same as before nearly always. */
+uint32_t trace_threads_run(TraceThreads *threads, int32_t tid, uint32_t comm) {
+        uint32_t utid;
+
+        if (LIKELY(threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid == tid &&
+                   threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm == comm &&
+                   threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid != TRACE_NONE))
+                return threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid;
+        utid = trace_threads_get(threads, tid);
+        if (utid == TRACE_NONE)
+                return utid;
+        trace_threads_name(threads, utid, comm, TRACE_RANK_COMM);
+        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = comm;
+        return utid;
 }
 
 void trace_threads_name_process(TraceThreads *threads, uint32_t upid, uint32_t name, uint8_t rank) {

@@ -38,6 +38,8 @@ typedef struct TraceThreads {
         struct {
                 int32_t tid;
                 uint32_t utid;
+                uint32_t
+                        comm; /* that trace_threads_run() named it last, unless something else did since; or 0 */
         } recent[TRACE_THREADS_RECENT];
         struct PendingPair *pending; /* pairs of the same process, though it is not known which */
         size_t n_pending, n_pending_allocated;
@@ -50,6 +52,8 @@ void trace_threads_deinit(TraceThreads *threads);
 /* The thread with this number, which is added if it has not been seen. This and the functions below return
  * TRACE_NONE if there is no room. */
 uint32_t trace_threads_get(TraceThreads *threads, int32_t tid);
+/* Likewise, for a thread that runs and that the kernel calls by this name. */
+uint32_t trace_threads_run(TraceThreads *threads, int32_t tid, uint32_t comm);
 /* TRACE_NONE: not seen. */
 uint32_t trace_threads_find(TraceThreads *threads, int32_t tid);
 uint32_t trace_threads_process(TraceThreads *threads, int32_t pid);

@@ -250,6 +250,31 @@ START_TEST(test_a_table_more_is_read_when_it_is_asked_for) {
 }
 END_TEST
 
+static bool has_column(const World *world, unsigned column) {
+        return query_store(world->query)->tables[TRACE_TABLE_SCHED].columns[column];
+}
+
+START_TEST(test_columns_that_nobody_asks_for_are_not_read) {
+        _cleanup_(world_deinit) World world, other;
+
+        world_init(&world, &(QueryOptions){ 0 });
+        check_says(&world, 1, "SELECT count(*) FROM sched");
+        ck_assert(!has_column(&world, SCHED_TS) && !has_column(&world, SCHED_UTID));
+        check_says(&world, 2500, "SELECT ts FROM sched");
+        ck_assert(has_column(&world, SCHED_TS) && !has_column(&world, SCHED_DUR));
+        check_says(&world, 1, "SELECT 1 FROM sched WHERE cpu = 0 AND end_state IS NULL");
+        check_says(&world, 2499, "SELECT ts_end FROM sched ORDER BY utid");
+        check_says(&world, 9000, "SELECT trace_end() FROM sched WHERE dur = -1 AND ts = 2500");
+        check_says(&world, 1, "SELECT count(*) FROM sched");
+        ck_assert_int_eq(query_load(world.query, TRACE_PART_SCHED), 0);
+        ck_assert(has_column(&world, SCHED_PRIORITY));
+
+        world_init(&other, &(QueryOptions){ .is_interactive = true });
+        check_says(&other, 1, "SELECT count(*) FROM sched");
+        ck_assert(has_column(&other, SCHED_TS));
+}
+END_TEST
+
 TEST_MAIN("query",
           test_indexes_find_what_a_scan_finds,
           test_columns_compare_by_their_types,
@@ -260,4 +285,5 @@ TEST_MAIN("query",
           test_what_takes_too_long_is_stopped,
           test_reading_the_trace_counts_for_the_time,
           test_memory_has_an_end,
-          test_a_table_more_is_read_when_it_is_asked_for)
+          test_a_table_more_is_read_when_it_is_asked_for,
+          test_columns_that_nobody_asks_for_are_not_read)

@@ -180,7 +180,8 @@ static int model_next(const Model *model, int last) {
                 if (model->at[i] < model->n[i] &&
                     (best < 0 ||
                      model->times[i][model->at[i]] < model->times[best][model->at[best]] ||
-                     (i == last && model->times[i][model->at[i]] == model->times[best][model->at[best]])))
+                     (i == last &&
+                      model->times[i][model->at[i]] == model->times[best][model->at[best]])))
                         best = i;
         return best;
 }
