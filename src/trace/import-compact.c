@@ -5,7 +5,12 @@
  *
  * They are by far the most events of a recording, in few bytes each, so they stay as they are until the second pass
  * takes them apart. Only where their times have to be converted is each of them queued in the first one.
+ *
+ * In the second pass this runs in a thread of its own, so it must not touch anything but ImportCompact. The numbers of
+ * names are therefore found in the first pass.
  */
+
+#include <string.h>
 
 #include "trace/import-kernel.h"
 #include "trace/import.h"
@@ -17,6 +22,9 @@ typedef struct ImportCompact {
         TraceEntry next_switch, next_waking;
         bool has_switch, has_waking;
         uint32_t comms[TRACE_COMPACT_COMMS_MAX];
+        /* The names of all bundles that are still packed, in the order of the bundles. */
+        uint32_t *later;
+        size_t n_later, n_later_allocated, later_at;
 } ImportCompact;
 
 static inline bool take_switch(ImportCompact *compact, TraceEntry *ret) {
@@ -53,14 +61,9 @@ static bool wants_wakings(const TraceImport *import) {
         return import_wants(import, TRACE_PART_STATES | TRACE_PART_KERNEL);
 }
 
-static void compact_begin(ImportCompact *compact, TraceImport *import, const WireField *bytes) {
-        TraceCompactSched *columns = &compact->columns;
-
-        trace_compact_init(columns, bytes);
-        for (size_t i = 0; i < columns->n_comms; i++)
-                compact->comms[i] = trace_pool_add(
-                        &import->store->pool, columns->comms[i].data, columns->comms[i].n);
-        if (!wants_wakings(import))
+/* The names have been set. */
+static void compact_begin(ImportCompact *compact, bool has_wakings) {
+        if (!has_wakings)
                 return;
         compact->has_switch = take_switch(compact, &compact->next_switch);
         compact->has_waking = take_waking(compact, &compact->next_waking);
@@ -86,9 +89,29 @@ static bool compact_next(ImportCompact *compact, TraceEntry *ret) {
         return true;
 }
 
+static void compact_free(ImportCompact *compact) {
+        if (compact)
+                free(compact->later);
+        free(compact);
+}
+
 void import_compact_free(TraceImport *import) {
         for (size_t cpu = 0; cpu < TRACE_CPUS_MAX; cpu++)
-                free(import->compact[cpu]);
+                compact_free(import->compact[cpu]);
+        compact_free(import->direct);
+}
+
+static size_t
+compact_take(ImportCompact *compact, bool has_wakings, TraceEntry *ret, size_t n_max) {
+        size_t n = 0;
+
+        if (has_wakings)
+                while (n < n_max && compact_next(compact, &ret[n]))
+                        n++;
+        else
+                while (n < n_max && take_switch(compact, &ret[n]))
+                        n++;
+        return n;
 }
 
 size_t import_unpack(void *user_data,
@@ -99,25 +122,19 @@ size_t import_unpack(void *user_data,
                      TraceEntry *ret,
                      size_t n_max) {
         const WireField bytes = { .type = WIRE_BYTES, .data = data, .n_bytes = n_data };
-        TraceImport *import = user_data;
-        ImportCompact **compact = &import->compact[rank - IMPORT_CPU_RANK];
-        size_t n = 0;
+        const TraceImport *import = user_data;
+        ImportCompact *compact = import->compact[rank - IMPORT_CPU_RANK];
 
-        if (!*compact)
-                *compact = malloc(sizeof(**compact));
-        if (!*compact) {
-                import->ran_out = true;
-                return 0;
+        if (is_first) {
+                trace_compact_init(&compact->columns, &bytes);
+                if (compact->columns.n_comms)
+                        memcpy(compact->comms,
+                               compact->later + compact->later_at,
+                               compact->columns.n_comms * sizeof(*compact->comms));
+                compact->later_at += compact->columns.n_comms;
+                compact_begin(compact, wants_wakings(import));
         }
-        if (is_first)
-                compact_begin(*compact, import, &bytes);
-        if (wants_wakings(import))
-                while (n < n_max && compact_next(*compact, &ret[n]))
-                        n++;
-        else
-                while (n < n_max && take_switch(*compact, &ret[n]))
-                        n++;
-        return n;
+        return compact_take(compact, wants_wakings(import), ret, n_max);
 }
 
 /*
@@ -172,23 +189,21 @@ void import_finish_woken(TraceImport *import) {
 }
 
 /* The times of all events that are wanted. */
-static Span compact_span(TraceImport *import, size_t cpu, const WireField *bytes) {
-        TraceCompactSched columns;
+static Span compact_span(TraceImport *import, size_t cpu, TraceCompactSched *columns) {
         uint64_t first_ns;
         Span span;
 
-        trace_compact_init(&columns, bytes);
-        span = column_span(&columns, TRACE_COMPACT_SWITCH_TIMESTAMP, TRACE_COMPACT_SWITCH_NEXT_PID);
+        span = column_span(columns, TRACE_COMPACT_SWITCH_TIMESTAMP, TRACE_COMPACT_SWITCH_NEXT_PID);
         first_ns = import->has_switch[cpu] ? 0 : span.is_empty ? UINT64_MAX : span.first_ns;
         import->has_switch[cpu] |= !span.is_empty;
         import->has_switches |= !span.is_empty;
         if (wants_wakings(import))
                 span = span_join(span,
-                                 column_span(&columns,
+                                 column_span(columns,
                                              TRACE_COMPACT_WAKING_TIMESTAMP,
                                              TRACE_COMPACT_WAKING_PID));
         else if (import_wants(import, TRACE_PART_THREADS))
-                note_woken(import, &columns, first_ns);
+                note_woken(import, columns, first_ns);
         return span;
 }
 
@@ -199,20 +214,31 @@ static size_t queue_others(TraceImport *import, size_t lane, size_t i, uint64_t 
         return i;
 }
 
-static size_t queue_each(TraceImport *import, size_t cpu, size_t lane, const WireField *bytes) {
-        const uint64_t rank = IMPORT_CPU_RANK + cpu;
+static ImportCompact *compact_make(TraceImport *import, ImportCompact **compact) {
+        if (!*compact)
+                *compact = calloc(1, sizeof(**compact));
+        if (!*compact)
+                import->ran_out = true;
+        return *compact;
+}
+
+static void find_names(TraceImport *import, const TraceCompactSched *columns, uint32_t *ret) {
+        for (size_t i = 0; i < columns->n_comms; i++)
+                ret[i] = trace_pool_add(
+                        &import->store->pool, columns->comms[i].data, columns->comms[i].n);
+}
+
+static size_t queue_each(TraceImport *import, size_t lane, const WireField *bytes) {
+        ImportCompact *compact = compact_make(import, &import->direct);
         TraceEntry entries[64];
-        bool is_first = true;
         size_t i = 0, n;
 
-        for (; (n = import_unpack(import,
-                                  rank,
-                                  bytes->data,
-                                  bytes->n_bytes,
-                                  is_first,
-                                  entries,
-                                  ARRAY_SIZE(entries)));
-             is_first = false)
+        if (!compact)
+                return 0;
+        trace_compact_init(&compact->columns, bytes);
+        find_names(import, &compact->columns, compact->comms);
+        compact_begin(compact, wants_wakings(import));
+        while ((n = compact_take(compact, wants_wakings(import), entries, ARRAY_SIZE(entries))))
                 for (size_t k = 0; k < n; k++)
                         if (import_kernel_time(import, &entries[k].at_ns)) {
                                 i = queue_others(import, lane, i, entries[k].at_ns);
@@ -221,17 +247,43 @@ static size_t queue_each(TraceImport *import, size_t cpu, size_t lane, const Wir
         return i;
 }
 
+static void queue_packed(TraceImport *import,
+                         size_t cpu,
+                         size_t lane,
+                         const WireField *bytes,
+                         const TraceCompactSched *columns,
+                         Span span) {
+        ImportCompact *compact = compact_make(import, &import->compact[cpu]);
+
+        if (!compact)
+                return;
+        if (trace_reserve((void **)&compact->later,
+                          &compact->n_later_allocated,
+                          compact->n_later + columns->n_comms,
+                          sizeof(*compact->later))) {
+                import->ran_out = true;
+                return;
+        }
+        find_names(import, columns, compact->later + compact->n_later);
+        compact->n_later += columns->n_comms;
+        import->n_bytes_later += columns->n_comms * sizeof(*compact->later);
+        import_queue_packed(import, lane, bytes, span.first_ns, span.last_ns);
+}
+
 void import_bundle_end(TraceImport *import, size_t cpu, size_t lane, const WireField *compact) {
         Span span = { .is_empty = true };
+        TraceCompactSched columns;
         size_t i = 0;
 
-        if (compact->type == WIRE_BYTES)
-                span = compact_span(import, cpu, compact);
+        if (compact->type == WIRE_BYTES) {
+                trace_compact_init(&columns, compact);
+                span = compact_span(import, cpu, &columns);
+        }
         if (!span.is_empty && span.is_in_order && import->n_others == 0 &&
             trace_clocks_trace_time(import->clocks) == TRACE_CLOCK_BOOTTIME)
-                import_queue_packed(import, lane, compact, span.first_ns, span.last_ns);
+                queue_packed(import, cpu, lane, compact, &columns, span);
         else if (!span.is_empty)
-                i = queue_each(import, cpu, lane, compact);
+                i = queue_each(import, lane, compact);
         for (; i < import->n_others; i++)
                 import_queue(import, lane, &import->others[i]);
         import->n_others = 0;

@@ -10,7 +10,7 @@
 
 /* The rows that are made of it will take about as much memory again, but only as fast as the queue is released. */
 static inline bool import_is_full(const TraceImport *import) {
-        const uint64_t held = import->queue.n_bytes + import->arena.n_bytes;
+        const uint64_t held = import->queue.n_bytes + import->arena.n_bytes + import->n_bytes_later;
 
         return import->ran_out || held > import->store->budget.n_bytes_max;
 }

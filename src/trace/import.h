@@ -71,7 +71,9 @@ typedef struct TraceImport {
         TraceSequences sequences;
         size_t cpu_lanes[TRACE_CPUS_MAX];
         bool has_switch[TRACE_CPUS_MAX];
-        struct ImportCompact *compact[TRACE_CPUS_MAX]; /* being unpacked; or NULL */
+        struct ImportCompact *compact[TRACE_CPUS_MAX]; /* for what is packed; or NULL */
+        struct ImportCompact *direct;                  /* for what is not; or NULL */
+        uint64_t n_bytes_later;
         TraceEntry *
                 others; /* of the bundle that is being read: all but switches and wakings in columns */
         size_t n_others, n_others_allocated;

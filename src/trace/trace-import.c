@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-ahead.h"
 #include "trace/trace-reader.h"
 
 typedef struct PacketKind {
@@ -281,17 +282,25 @@ static uint32_t *lanes_cpus(const TraceImport *import) {
         return cpus;
 }
 
-#define TAKEN_AT_ONCE 512
+#define TAKEN_AT_ONCE 2048
 
+static size_t take_events(void *user_data, void *batch) {
+        return trace_queue_take(user_data, batch, TAKEN_AT_ONCE);
+}
+
+/* The next events are put in order while these are applied. */
 static int import_apply(TraceImport *import) {
+        _cleanup_(trace_ahead_freep) TraceAhead *ahead = NULL;
         _cleanup_(freep) uint32_t *cpus = lanes_cpus(import);
-        TraceTaken taken[TAKEN_AT_ONCE];
+        const TraceTaken *taken;
         size_t n;
 
         if (!cpus || trace_queue_sort(&import->queue) ||
-            trace_heap_number_recordings(&import->heap))
+            trace_heap_number_recordings(&import->heap) ||
+            trace_ahead_new(
+                    &ahead, TAKEN_AT_ONCE * sizeof(TraceTaken), take_events, &import->queue))
                 return -ENOMEM;
-        while ((n = trace_queue_take(&import->queue, taken, ARRAY_SIZE(taken)))) {
+        while ((taken = trace_ahead_next(ahead, &n))) {
                 for (size_t i = 0; i < n; i++)
                         apply_entry(import, cpus[taken[i].lane], &taken[i].entry);
                 if (import_stops(import, n))
