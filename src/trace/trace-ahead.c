@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * Trace ahead: a ring of four batches, between a thread that makes them and the program, which takes them
+ */
+
 #include "trace/trace-ahead.h"
 
 #include <errno.h>
@@ -26,8 +30,7 @@ struct TraceAhead {
         /* How many batches have been made, and how many are no longer in use. The mutex guards these members. */
         size_t n_made, n_done;
         bool is_at_end, is_stopped;
-        /* Of whoever takes them. */
-        bool has_taken;
+        bool has_taken; /* only for trace_ahead_next() */
 };
 
 static Batch *ahead_batch(TraceAhead *ahead, size_t number) {

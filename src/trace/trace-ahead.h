@@ -4,8 +4,8 @@
 /*
  * Trace ahead: a thread that makes batches of something, a few more than have been taken
  *
- * Whoever takes them gets the same batches in the same order as without the thread. Where a thread cannot be started,
- * or there is only one CPU for it, each batch is made when it is taken.
+ * The batches are the same, and come in the same order, as without the thread. Where no thread can be started, or there
+ * is only one CPU for it, each batch is made when it is taken.
  */
 
 #include <stdbool.h>

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace/import-envelope.h"
 #include "trace/import.h"
 #include "trace/trace-ahead.h"
-#include "trace/trace-reader.h"
 
 typedef struct PacketKind {
         unsigned parts; /* the parts that need these packets; 0: they are always read */
@@ -48,13 +48,6 @@ static const PacketKind packet_kinds[] = {
         [37] = { TRACE_PART_STACKS, import_profile, NULL },
 };
 
-/* The kind of a packet. */
-typedef struct Envelope {
-        TracePacket packet;
-        WireField payload;
-        const PacketKind *kind;
-} Envelope;
-
 /*
  * First pass
  */
@@ -65,30 +58,8 @@ static inline const PacketKind *find_kind(uint32_t number) {
         return kind && (kind->read || kind->apply) ? kind : NULL;
 }
 
-static inline void envelope_take(Envelope *envelope, const WireField *field) {
-        const PacketKind *kind = field->type == WIRE_BYTES ? find_kind(field->number) : NULL;
-
-        if (!kind)
-                return;
-        envelope->kind = kind;
-        envelope->payload = *field;
-}
-
-/* Returns false if it is not a valid message. */
-static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
-        WireReader reader;
-        WireField field;
-        int r;
-
-        wire_reader_init(&reader, packet, n);
-        for (;;) {
-                trace_packet_take_usual(&envelope->packet, &reader);
-                r = wire_read_fast(&reader, &field);
-                if (r <= 0)
-                        return r == 0;
-                if (!trace_packet_take(&envelope->packet, &field))
-                        envelope_take(envelope, &field);
-        }
+static bool is_payload(uint32_t number) {
+        return find_kind(number);
 }
 
 static TraceSequence *import_sequence(TraceImport *import, uint32_t id) {
@@ -141,8 +112,9 @@ static bool packet_time(TraceImport *import, ImportPacket *packet, const TracePa
         return true;
 }
 
-static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequence *sequence) {
-        const PacketKind *kind = envelope->kind;
+static void
+packet_take(TraceImport *import, const ImportEnvelope *envelope, TraceSequence *sequence) {
+        const PacketKind *kind = find_kind(envelope->payload.number);
         ImportPacket packet = { .sequence = sequence };
         bool has_clock;
 
@@ -170,22 +142,21 @@ static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequ
         }
 }
 
-static void import_packet(TraceImport *import, const uint8_t *data, size_t n) {
-        Envelope envelope = { 0 };
+static void import_packet(TraceImport *import, const ImportEnvelope *envelope) {
         TraceSequence *sequence;
 
         import->n_packets++;
-        if (!envelope_read(&envelope, data, n)) {
+        if (envelope->is_malformed) {
                 import->n_malformed++;
                 return;
         }
-        sequence = import_sequence(import, envelope.packet.sequence_id);
+        sequence = import_sequence(import, envelope->packet.sequence_id);
         if (!sequence) {
                 import->ran_out = true;
                 return;
         }
-        sequence_take(import, sequence, &envelope.packet);
-        packet_take(import, &envelope, sequence);
+        sequence_take(import, sequence, &envelope->packet);
+        packet_take(import, envelope, sequence);
 }
 
 #define LOOK_EVERY 65536
@@ -202,25 +173,45 @@ static inline bool import_stops(TraceImport *import, size_t n) {
         return import->was_stopped;
 }
 
-/* Returns 0 or an errno. Damage to the file is only counted. */
-static int import_read(TraceImport *import, int fd) {
-        _cleanup_(trace_reader_deinit) TraceReader reader;
-        const uint8_t *packet;
-        size_t n;
-        int r;
-
-        trace_reader_init(&reader, fd);
-        while (!import->ran_out && (r = trace_reader_next(&reader, &packet, &n)) == 0) {
-                import_packet(import, packet, n);
+/* Returns 0 or an errno. */
+static int import_packets(TraceImport *import, const ImportEnvelope *envelopes, size_t n) {
+        for (size_t i = 0; i < n && !import->ran_out; i++) {
+                import_packet(import, &envelopes[i]);
                 /* A packet counts by its size, because a large one has many events. */
-                if (import_stops(import, 1 + n / 16))
+                if (import_stops(import, 1 + envelopes[i].n_bytes / 16))
                         return -ECANCELED;
         }
-        if (import->ran_out)
-                return 0;
-        if (r < 0)
+        return 0;
+}
+
+static int import_batches(TraceImport *import, ImportFile *file) {
+        _cleanup_(trace_ahead_freep) TraceAhead *ahead = NULL;
+        const ImportEnvelopes *batch;
+        int r;
+        size_t n;
+
+        r = trace_ahead_new(&ahead, sizeof(*batch), import_envelopes_make, file);
+        while (r == 0 && !import->ran_out && (batch = trace_ahead_next(ahead, &n))) {
+                r = import_packets(import, batch->envelopes, n);
+                if (batch->is_lent)
+                        import_file_return(file);
+        }
+        import_file_return(file); /* the thread may wait for it */
+        return r;
+}
+
+/* Returns 0 or an errno. Damage to the file is only counted. */
+static int import_read(TraceImport *import, int fd) {
+        _cleanup_(import_file_deinit) ImportFile file;
+        int r;
+
+        import_file_init(&file, fd, is_payload);
+        r = import_batches(import, &file);
+        if (r || import->ran_out)
                 return r;
-        if (r != TRACE_READER_E_END)
+        if (file.outcome < 0)
+                return file.outcome;
+        if (file.outcome != TRACE_READER_E_END)
                 trace_store_count(import->store, "trace_file_damaged", -1, 1);
         return 0;
 }

@@ -403,8 +403,8 @@ static void head_take_block(const TraceQueue *queue, TraceHead *head, Block *blo
         head->end = block ? block->entries + block->n : NULL;
 }
 
-/* Replays the matches of the winner, which has another key now, from its leaf to the root. Returns the winner's key. The
- * head goes on where times are equal, whatever its rank, so then all is put back as it was. */
+/* Replays the matches of the winner, which has another key now, from its leaf to the root. Returns the winner's key.
+ * The head goes on where times are equal, whatever its rank, so then all is put back as it was. */
 static inline uint64_t replay(uint64_t *losers, size_t leaf, unsigned n_head_bits, uint64_t key) {
         uint64_t before[KEY_HEAD_BITS_MAX], winner = key;
         unsigned n = 0;
