@@ -504,6 +504,12 @@ static void forget_sleeper(PerfSampler *sampler, const void *record, size_t n_by
  * Records
  */
 
+/* The process has found no room in the table. How often others' programs run is none of a user's business. */
+static void skip_sample(PerfSampler *sampler, const PerfSample *sample) {
+        if (!sampler->settings->has_owner)
+                perf_writer_skip(&sampler->writer, sample->cpu, sample->time_ns);
+}
+
 static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         PerfProcess *process;
 
@@ -512,8 +518,10 @@ static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         process = perf_processes_get(&sampler->processes, sample->pid);
         if (process && perf_process_has_ended(process) && !is_bare(sample))
                 process = perf_processes_revive(&sampler->processes, process);
-        if (!process)
+        if (!process) {
+                skip_sample(sampler, sample);
                 return;
+        }
         wait_for_process(sampler, process);
         if (!perf_process_is_settled(&sampler->processes, process)) {
                 sampler->counts.n_unsettled++;

@@ -603,6 +603,24 @@ START_TEST(test_too_many_sleepers_are_counted) {
 }
 END_TEST
 
+START_TEST(test_samples_of_processes_without_room_are_counted) {
+        Sleepers world;
+        WireReader skipped;
+
+        sleepers_init(&world);
+        world.sampler.processes.n = PERF_PROCESSES_MAX;
+        world.settings.has_owner = true;
+        leave(&world, 7, 1000); /* perhaps another user's */
+        ck_assert(!packet_list_find(&world.packets, PACKET_PERF_SAMPLE, 0, &skipped));
+        world.settings.has_owner = false;
+        leave(&world, 7, 2000);
+        ck_assert(packet_list_find(&world.packets, PACKET_PERF_SAMPLE, 0, &skipped));
+        ck_assert_uint_eq(message_uint(skipped, 18), 3);
+        ck_assert(!packet_list_find(&world.packets, PACKET_PERF_SAMPLE, 1, &skipped));
+        sleepers_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_what_has_no_weight_is_refused) {
         PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
         Perfetto__Protos__PerfEventConfig__OffCpu off_cpu =
@@ -654,5 +672,6 @@ TEST_MAIN("perf",
           test_a_thread_that_sleeps_at_a_flush_is_reported_and_sleeps_on,
           test_after_a_loss_nobody_has_slept,
           test_too_many_sleepers_are_counted,
+          test_samples_of_processes_without_room_are_counted,
           test_what_has_no_weight_is_refused,
           test_events_that_cost_too_much_are_sampled_half_as_often)
