@@ -35,8 +35,9 @@ typedef struct Walk {
         const AddressSpace *space;
         const UnwindStack *stack;
         UnwindRegisters registers;
-        bool is_return; /* pc is a return address */
-        bool is_blind;  /* the innermost frame is in code that has no rows anywhere */
+        const UnwindRow *innermost; /* instead of a row that is missing; NULL: nothing */
+        bool is_return;             /* pc is a return address */
+        bool is_blind;              /* the innermost frame is in code that has no rows anywhere */
 } Walk;
 
 int unwinder_new(Unwinder **ret, uint16_t elf_machine) {
@@ -361,26 +362,41 @@ static UnwindEnd walk_frame(Walk *walk) {
                 return end;
         unwinder->frames[unwinder->n_frames++] = frame_of(entry);
         walk->is_blind = !walk->is_return && !has_rows(entry->file);
+        if (unwinder->n_frames == 1) {
+                unwinder->is_rowless = entry->row.kind == ROW_NONE;
+                if (unwinder->is_rowless && walk->innermost)
+                        return step(walk, walk->innermost);
+        }
         return step(walk, &entry->row);
 }
 
-UnwindEnd unwinder_run(Unwinder *unwinder,
-                       const AddressSpace *space,
-                       const UnwindRegisters *registers,
-                       const UnwindStack *stack) {
+UnwindEnd unwinder_run_by(Unwinder *unwinder,
+                          const AddressSpace *space,
+                          const UnwindRegisters *registers,
+                          const UnwindStack *stack,
+                          const UnwindRow *innermost) {
         Walk walk = {
                 .unwinder = unwinder,
                 .space = space,
                 .stack = stack,
                 .registers = *registers,
+                .innermost = innermost,
         };
         UnwindEnd end;
 
         unwinder->n_frames = 0;
+        unwinder->is_rowless = false;
         do {
                 if (unwinder->n_frames == UNWIND_FRAMES_MAX)
                         return UNWIND_TOO_DEEP;
                 end = walk_frame(&walk);
         } while (end == UNWIND_COMPLETE && walk.registers.pc != 0);
         return end;
+}
+
+UnwindEnd unwinder_run(Unwinder *unwinder,
+                       const AddressSpace *space,
+                       const UnwindRegisters *registers,
+                       const UnwindStack *stack) {
+        return unwinder_run_by(unwinder, space, registers, stack, NULL);
 }

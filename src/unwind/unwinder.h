@@ -57,6 +57,7 @@ typedef struct Unwinder {
         CodeFile *needs;                       /* of UNWIND_UNREAD */
         UnwindFrame frames[UNWIND_FRAMES_MAX]; /* innermost first */
         size_t n_frames;
+        bool is_rowless;             /* there was no row for the innermost frame */
         uint64_t n_steps_by_pointer; /* so far */
         uint64_t n_rows_made;        /* so far */
 } Unwinder;
@@ -70,6 +71,13 @@ UnwindEnd unwinder_run(Unwinder *unwinder,
                        const AddressSpace *space,
                        const UnwindRegisters *registers,
                        const UnwindStack *stack);
+
+/* The same with a row for the innermost frame, which has none: of code-row.h. NULL: it has none. */
+UnwindEnd unwinder_run_by(Unwinder *unwinder,
+                          const AddressSpace *space,
+                          const UnwindRegisters *registers,
+                          const UnwindStack *stack,
+                          const UnwindRow *innermost);
 
 /* Looks up a single address: UNWIND_COMPLETE, UNWIND_UNREAD or UNWIND_NO_CODE. */
 UnwindEnd

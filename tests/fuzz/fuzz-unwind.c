@@ -2,11 +2,13 @@
 
 /*
  * The input is a program's file. Whatever it says of its frames, a stack has an end, and its frames are in the file.
+ * It is also code: a row that is made of its instructions takes the return address from above the stack pointer.
  */
 
 #include <elf.h>
 
 #include "fuzz.h"
+#include "unwind/code-row.h"
 #include "unwind/unwinder.h"
 
 #define BASE        UINT64_C(0x10000)
@@ -54,12 +56,24 @@ static void walk(Unwinder *unwinder, const AddressSpace *space, uint64_t pc, siz
                 FUZZ_CHECK(address_space_find(space, unwinder->frames[i].pc));
 }
 
+static void read_code(const uint8_t *data, size_t n_bytes) {
+        const Architecture *architecture = architecture_of_elf(EM_X86_64);
+        UnwindRow row;
+
+        for (size_t i = 0; i < N_PLACES; i++)
+                if (code_row(&row, architecture, data, n_bytes, i * n_bytes / N_PLACES))
+                        FUZZ_CHECK(row.kind == ROW_REGISTER && row.return_offset < 0 &&
+                                   (row.cfa_register == 6 ||
+                                    (row.cfa_register == 7 && row.cfa + row.return_offset >= 0)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         InputReader input = { { read_input }, data, n_bytes };
         CodeFile file = { .state = CODE_READ };
         AddressSpace space;
         Unwinder *unwinder;
 
+        read_code(data, n_bytes);
         if (n_bytes == 0 || module_new(&file.module, &input.reader) < 0 || !file.module)
                 return 0;
         FUZZ_CHECK(unwinder_new(&unwinder, EM_X86_64) == 0);

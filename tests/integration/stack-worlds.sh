@@ -25,6 +25,19 @@ ok 'a signal handler is sampled' record handler.pftrace stacks-world "$STACKS_WO
 gives 'below it is what the signal interrupted' "$MOST" share handler.pftrace 'on_signal<%<interrupted'
 gives 'to the end' "$MOST" complete handler.pftrace
 
+# The kernel copies a stack up to the first page that was never touched.
+ok 'a program with a large array is sampled' record hole.pftrace stacks-world "$STACKS_WORLD" hole
+# All that is known of it is right: it is below the array.
+hole() {
+        reads query --csv --no-legend hole.pftrace "SELECT CASE WHEN sum(n) >= 50 THEN
+                100 * sum(n * (names LIKE '%<spin<above_hole%')) / sum(n) ELSE 'only ' || sum(n) END
+                FROM (${stacks/count(\*)/count(*) AS n}) WHERE names LIKE '%<spin<%'" 2>/dev/null
+}
+gives 'with what is below' "$MOST" hole
+gives 'and it is said that the rest was not copied, if it was not' '^(memory_invalid)?$' \
+        reads query --csv --no-legend hole.pftrace \
+        "SELECT DISTINCT unwind_error FROM perf_sample WHERE unwind_error IN ('memory_invalid', 'unwind_info')"
+
 cp "$STACKS_WORLD" after-world
 ok 'a program that becomes another one is sampled' record exec.pftrace '*-world' "$STACKS_WORLD" exec ./after-world
 halves() {

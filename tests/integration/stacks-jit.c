@@ -3,7 +3,7 @@
 /*
  * A program that makes code while it runs, and names it as runtimes do: in /tmp/perf-PID.map
  *
- * Usage: stacks-jit SECONDS [NAME]   without a name it tells none
+ * Usage: stacks-jit SECONDS [NAME [frameless]]   without a name it tells none
  */
 
 #include <stdint.h>
@@ -17,6 +17,10 @@
 /* push %rbp; mov %rsp,%rbp; mov $2000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
 static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0x80, 0x84, 0x1e,
                                 0x00, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
+
+/* push %rbp; sub $24,%rsp; mov $2000000,%ebp; 1: dec %ebp; jnz 1b; add $24,%rsp; pop %rbp; ret */
+static const uint8_t frameless[] = { 0x55, 0x48, 0x83, 0xec, 0x18, 0xbd, 0x80, 0x84, 0x1e, 0x00,
+                                     0xff, 0xcd, 0x75, 0xfc, 0x48, 0x83, 0xc4, 0x18, 0x5d, 0xc3 };
 
 static char path[64];
 
@@ -48,6 +52,8 @@ int main(int argc, char **argv) {
         if (at == MAP_FAILED)
                 return EXIT_FAILURE;
         memcpy(at, code, sizeof(code));
+        if (argc > 3)
+                memcpy(at, frameless, sizeof(frameless));
         if (mprotect(at, 4096, PROT_READ | PROT_EXEC) < 0)
                 return EXIT_FAILURE;
         snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());

@@ -3,7 +3,7 @@
 /*
  * A program that works in different places: always in spin(), under functions that say how it came there
  *
- * Usage: stacks-world plain | handler | exec PROGRAM | load LIBRARY... | maps
+ * Usage: stacks-world plain | handler | hole | exec PROGRAM | load LIBRARY... | maps
  */
 
 #include <dlfcn.h>
@@ -17,6 +17,7 @@
 
 #define WORK_NS    400000000
 #define PAGE_BYTES 4096
+#define HOLE_BYTES 40000
 #define N_MAPPINGS 5000 /* more than are known of a process */
 
 static volatile uint64_t result;
@@ -50,6 +51,14 @@ int spin(void) {
 
 int plainly(void) {
         return spin() + (int)(result % 8);
+}
+
+/* There are pages in the middle of the stack which nobody has touched. */
+static __attribute__((noinline)) int above_hole(void) {
+        volatile char bytes[HOLE_BYTES];
+
+        bytes[HOLE_BYTES - 1] = (char)result;
+        return spin() + bytes[HOLE_BYTES - 1];
 }
 
 int before_exec(void) {
@@ -123,6 +132,8 @@ int main(int argc, char **argv) {
                 execl(argv[2], argv[2], "plain", (char *)NULL);
                 return 1;
         }
+        if (strcmp(how, "hole") == 0)
+                return above_hole() == 1;
         if (strcmp(how, "maps") == 0)
                 return map_endlessly() < 0;
         if (strcmp(how, "load") == 0)

@@ -261,6 +261,21 @@ gives 'the code has the name that the program tells' '^[0-9]{3,}$' jit jit.pftra
 gives 'not an older one' '^0$' jit jit.pftrace old
 ok 'one that tells none is sampled' jit_record nameless.pftrace 1
 gives 'as code without a name' '^[0-9]{3,}$' jit nameless.pftrace '[jit]'
+# Such code has no tables and here no frame pointer either: its instructions are read from the program's memory.
+may_read_memory() {
+        local status=0
+        sleep 60 &
+        (: <"/proc/$!/mem") 2>/dev/null || status=$?
+        kill $!
+        return $status
+}
+if may_read_memory; then
+        ok 'code that keeps no frame pointer is sampled' jit_record frameless.pftrace 1 frameless frameless
+        gives 'and was called by the program' '^[0-9]{3,}$' jit frameless.pftrace frameless
+        gives 'which is complete' '^(9[5-9]|100)$' reads query --csv --no-legend frameless.pftrace \
+                "SELECT 100 * sum(unwind_error IS NULL) / count(*) FROM perf_sample
+                WHERE unwind_error IS NOT 'invalid_elf'"
+fi
 # In a directory of everybody's others may have been first: their file, or a link to somebody's secrets.
 cat >others.sh <<'SH'
 case $1 in

@@ -234,13 +234,29 @@ static void load_jit(Load *load) {
                 load->jit = NULL;
 }
 
+static void load_piece(Load *load) {
+        _cleanup_(fd_closep) int fd = -1;
+        char path[32];
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d/mem", (int)load->pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        load->piece = fd >= 0 ? malloc(load->end - load->start) : NULL;
+        if (!load->piece)
+                return;
+        n = pread(fd, load->piece, load->end - load->start, (off_t)load->start);
+        load->n_piece = n > 0 ? (size_t)n : 0;
+}
+
 void perf_file_carry_out(Load *load) {
-        if (load->kind == LOAD_FILE)
-                load_file(load);
-        else if (load->kind == LOAD_JIT)
-                load_jit(load);
-        else
-                load_process(load);
+        static void (*const functions[])(Load *) = {
+                [LOAD_PROCESS] = load_process,
+                [LOAD_FILE] = load_file,
+                [LOAD_JIT] = load_jit,
+                [LOAD_PIECE] = load_piece,
+        };
+
+        functions[load->kind](load);
 }
 
 /*

@@ -63,6 +63,7 @@ Load *load_free(Load *load) {
         free(load->maps);
         free(load->command);
         free(load->cgroup);
+        free(load->piece);
         free(load);
         return NULL;
 }

@@ -27,6 +27,7 @@ typedef enum LoadKind {
         LOAD_PROCESS, /* its mappings, and its command line */
         LOAD_FILE,    /* a module */
         LOAD_JIT,     /* names of the code that the process has generated */
+        LOAD_PIECE,   /* a piece of the process's code */
 } LoadKind;
 
 /* A file's identity, as the kernel shows it for mappings. */
@@ -46,7 +47,7 @@ typedef struct Load {
         uint32_t program;  /* of the process, which may have become another program since */
         /* LOAD_FILE */
         FileIdentity identity;
-        uint64_t start; /* where it is mapped */
+        uint64_t start; /* where it is mapped; of LOAD_PIECE: what to read */
         uint64_t end;
         char *path;
         Module *module; /* NULL: the file cannot be read, or is no program */
@@ -57,6 +58,9 @@ typedef struct Load {
         char *cgroup;  /* the text of /proc/PID/cgroup; NULL: it could not be read */
         /* LOAD_JIT */
         JitNames *jit; /* NULL: the process has none, or the file is not its own */
+        /* LOAD_PIECE */
+        uint8_t *piece; /* NULL: it cannot be read */
+        size_t n_piece; /* how much there is */
 } Load;
 
 typedef struct Loader Loader;

@@ -38,6 +38,7 @@ int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, Packet
         /* Viewers recognise the kernel's frames by this word. */
         perf_kernel_init(&sampler->kernel, own_module(MODULE_KERNEL, "kernel"));
         perf_held_init(&sampler->held);
+        perf_pieces_init(&sampler->pieces, settings->has_owner ? &settings->owner : NULL);
         r = perf_writer_init(&sampler->writer, settings, sink);
         if (r >= 0)
                 r = unwinder_new(&sampler->unwinder, EM_X86_64);
@@ -56,6 +57,7 @@ int perf_sampler_init(PerfSampler *sampler, const PerfSettings *settings, Packet
 void perf_sampler_deinit(PerfSampler *sampler) {
         perf_processes_deinit(&sampler->processes);
         perf_code_deinit(&sampler->code);
+        perf_pieces_deinit(&sampler->pieces);
         perf_sleepers_deinit(&sampler->sleepers);
         perf_held_deinit(&sampler->held);
         perf_writer_deinit(&sampler->writer);
@@ -231,14 +233,17 @@ static UnwindRegisters registers_of(const PerfSample *sample) {
         return registers;
 }
 
-static UnwindError error_of(UnwindEnd end, const PerfSample *sample) {
+/* The kernel copies a stack up to the first page that was never touched, as within a large array. So it may go on also
+ * above a piece that is not cut; but a walk along frame pointers that leaves the piece has rather gone astray. */
+static UnwindError error_of(UnwindEnd end, const PerfSample *sample, bool by_pointer) {
         switch (end) {
         case UNWIND_COMPLETE:
                 return UNWIND_ERROR_NONE;
         case UNWIND_UNREAD:
                 return UNWIND_ERROR_ELF;
-        case UNWIND_STACK_SHORT: /* nothing lies above a stack that is complete: the walk went astray */
-                return sample->is_stack_cut ? UNWIND_ERROR_MEMORY : UNWIND_ERROR_UNWIND_INFO;
+        case UNWIND_STACK_SHORT:
+                return sample->is_stack_cut || !by_pointer ? UNWIND_ERROR_MEMORY
+                                                           : UNWIND_ERROR_UNWIND_INFO;
         case UNWIND_NO_CODE:
                 return UNWIND_ERROR_MAP;
         case UNWIND_TOO_DEEP:
@@ -248,17 +253,41 @@ static UnwindError error_of(UnwindEnd end, const PerfSample *sample) {
         }
 }
 
-static UnwindEnd walk(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *process) {
+static UnwindEnd walk_by(PerfSampler *sampler,
+                         const PerfSample *sample,
+                         const PerfProcess *process,
+                         const UnwindRow *innermost) {
         const UnwindRegisters registers = registers_of(sample);
         const UnwindStack stack = { registers.values[7], sample->stack, sample->n_stack };
         UnwindEnd end;
 
         for (unsigned i = 0; i < READS_MAX; i++) {
-                end = unwinder_run(sampler->unwinder, &process->space, &registers, &stack);
+                end = unwinder_run_by(
+                        sampler->unwinder, &process->space, &registers, &stack, innermost);
                 if (end != UNWIND_UNREAD || !read_file(sampler, process, sampler->unwinder->needs))
                         return end;
         }
         return UNWIND_UNREAD;
+}
+
+/* Where frame pointers do not lead out of code without rows, its instructions may. What they say is believed if the
+ * stack can be walked to its end. */
+static UnwindEnd walk(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *process) {
+        const UnwindEnd end = walk_by(sampler, sample, process, NULL);
+        UnwindRow row;
+
+        if (end == UNWIND_COMPLETE || end == UNWIND_UNREAD || !sampler->unwinder->is_rowless ||
+            !perf_pieces_row(&sampler->pieces,
+                             &row,
+                             process,
+                             sampler->unwinder->architecture,
+                             sampler->unwinder->frames[0].pc,
+                             sampler->wait_until_ns))
+                return end;
+        if (walk_by(sampler, sample, process, &row) != UNWIND_COMPLETE)
+                return walk_by(sampler, sample, process, NULL);
+        sampler->counts.n_by_code++;
+        return UNWIND_COMPLETE;
 }
 
 static bool is_code(const PerfProcess *process, uint64_t pc) {
@@ -273,6 +302,7 @@ static bool is_bare(const PerfSample *sample) {
 
 static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         const Unwinder *unwinder = sampler->unwinder;
+        const uint64_t n_by_pointer = unwinder->n_steps_by_pointer;
         UnwindEnd end;
 
         if (is_bare(sample) && sampler->settings->has_owner)
@@ -291,7 +321,7 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
                                        is_code(process, unwinder->frames[i].pc));
         sampler->counts.n_stacks += !is_bare(sample);
         sampler->counts.n_complete += end == UNWIND_COMPLETE;
-        return error_of(end, sample);
+        return error_of(end, sample, unwinder->n_steps_by_pointer > n_by_pointer);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "probes/perf/perf-events.h"
 #include "probes/perf/perf-held.h"
 #include "probes/perf/perf-kernel.h"
+#include "probes/perf/perf-pieces.h"
 #include "probes/perf/perf-processes.h"
 #include "probes/perf/perf-sleepers.h"
 #include "probes/perf/perf-writer.h"
@@ -25,6 +26,7 @@ typedef struct PerfCounts {
         uint64_t n_samples;
         uint64_t n_complete; /* of those with a stack of their own */
         uint64_t n_stacks;
+        uint64_t n_by_code; /* complete because of a row that was made from instructions */
         uint64_t n_lost;
         uint64_t n_bad;       /* malformed records */
         uint64_t n_unsettled; /* samples of processes that were not identified in time */
@@ -41,6 +43,7 @@ typedef struct PerfSampler {
         Unwinder *unwinder;
         PerfCode code;
         PerfProcesses processes;
+        PerfPieces pieces;
         PerfSleepers sleepers; /* empty unless sleep is sampled */
         StackModule jit_module;
         StackModule unknown_module;

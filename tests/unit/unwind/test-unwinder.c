@@ -321,6 +321,44 @@ START_TEST(test_address_spaces_do_not_take_each_other_s_places) {
 }
 END_TEST
 
+/* As of its instructions; and of nothing else, as there it would be wrong. */
+START_TEST(test_a_row_can_be_given_for_the_innermost_frame) {
+        static const UnwindRow row = {
+                .kind = ROW_REGISTER,
+                .cfa_register = 7,
+                .cfa = 24,
+                .return_rule = RULE_SAVED,
+                .return_offset = -8,
+                .kept_rule = { RULE_SAVED, RULE_SAME },
+                .kept_offset = { -16, 0 },
+        };
+        World *world = world_new();
+
+        world->words[1] = place(6);
+        world->words[2] = world->framed + 8;
+        world->words[6] = 0;
+        world->words[7] = world->outermost + 8;
+        ck_assert_int_eq(run_at(world, world->unknown, 1), UNWIND_NO_ROW);
+        ck_assert(world->unwinder->is_rowless);
+        ck_assert_int_eq(
+                unwinder_run_by(
+                        world->unwinder, &world->space, &world->registers, &world->stack, &row),
+                UNWIND_COMPLETE);
+        ck_assert_uint_eq(world->unwinder->n_frames, 3);
+        expect(world, 1, world->framed + 7);
+        expect(world, 2, world->outermost + 7);
+
+        world->words[0] = world->unknown + 1;
+        world->registers.pc = world->plain;
+        ck_assert_int_eq(
+                unwinder_run_by(
+                        world->unwinder, &world->space, &world->registers, &world->stack, &row),
+                UNWIND_NO_ROW);
+        ck_assert(!world->unwinder->is_rowless);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("unwinder",
           test_a_stack_is_complete_when_nobody_has_called,
           test_a_caller_is_where_it_calls_from,
@@ -336,4 +374,5 @@ TEST_MAIN("unwinder",
           test_no_frame_pointer_says_nothing_where_there_are_no_rows,
           test_processes_share_the_rows_of_a_file,
           test_what_is_mapped_elsewhere_is_not_remembered,
-          test_address_spaces_do_not_take_each_other_s_places)
+          test_address_spaces_do_not_take_each_other_s_places,
+          test_a_row_can_be_given_for_the_innermost_frame)
