@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Code row: what instructions do with the stack pointer, up to the end of their function */
+
 #include <elf.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Instruction: the opcodes of x86-64, and what follows each of them */
+
 #include "unwind/instruction.h"
 #include "unwind/byte-reader.h"
 

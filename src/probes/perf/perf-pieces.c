@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Perf pieces: code of programs, read when it is needed and remembered for a moment */
+
 #include <stdlib.h>
 
 #include "probes/perf/perf-pieces.h"
