@@ -15,6 +15,13 @@ static const int16_t signal_offsets_x86_64[] = {
         144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168,
 };
 
+/* struct rt_sigframe of the kernel's arch/arm64: 128 bytes of siginfo, and a ucontext, whose registers begin at byte
+ * 184: x0 to x30, the stack pointer, pc. */
+static const int16_t signal_offsets_arm64[] = {
+        312, 320, 328, 336, 344, 352, 360, 368, 376, 384, 392, 400, 408, 416, 424, 432, 440,
+        448, 456, 464, 472, 480, 488, 496, 504, 512, 520, 528, 536, 544, 552, 560, 568,
+};
+
 static const Architecture architectures[] = {
         {
                 .elf_machine = EM_X86_64,
@@ -23,6 +30,14 @@ static const Architecture architectures[] = {
                 .return_address = 16,
                 .n_registers = 17,
                 .signal_frame = { signal_offsets_x86_64, ARRAY_SIZE(signal_offsets_x86_64) },
+        },
+        {
+                .elf_machine = EM_AARCH64,
+                .stack_pointer = 31,
+                .kept = { [KEPT_FRAME_POINTER] = 29, [KEPT_BASE] = 19 },
+                .return_address = 30,
+                .n_registers = 33,
+                .signal_frame = { signal_offsets_arm64, ARRAY_SIZE(signal_offsets_arm64) },
         },
 };
 

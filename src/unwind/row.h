@@ -34,7 +34,7 @@ typedef enum RowRule {
 /* Registers besides the stack pointer that a CFA can depend on. The caller's values of all others are lost. */
 enum {
         KEPT_FRAME_POINTER,
-        KEPT_BASE, /* rbx: in the few functions that move the stack pointer without keeping a frame pointer */
+        KEPT_BASE, /* rbx, or x19: in the few functions that move the stack pointer without keeping a frame pointer */
         KEPT_N,
 };
 

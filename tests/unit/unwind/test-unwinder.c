@@ -321,6 +321,49 @@ START_TEST(test_address_spaces_do_not_take_each_other_s_places) {
 }
 END_TEST
 
+/* There a return address is in a register, x30, until a function saves it. */
+START_TEST(test_a_stack_of_arm64_is_walked_by_its_rows) {
+        static const uint8_t begin[] = { 0x0c, 31, 0 }; /* CFA = sp */
+        /* stp x29, x30, [sp, #-16]! */
+        static const uint8_t framed[] = { 0x44, 0x0e, 16, 0x80 | 29, 2, 0x80 | 30, 1 };
+        static const uint8_t outermost[] = { 0x07, 30 };
+        World *world = calloc(1, sizeof(*world));
+        uint64_t leaf, caller, first;
+
+        forged_begin(&world->elf, begin, sizeof(begin));
+        forged_number(&world->elf, offsetof(Elf64_Ehdr, e_machine), EM_AARCH64, 2);
+        world->elf.bytes[FORGED_SECTION + 4 + 10] = 30; /* the return address's column */
+        leaf = BASE + forged_function(&world->elf, NULL, 0);
+        caller = BASE + forged_function(&world->elf, framed, sizeof(framed));
+        first = BASE + forged_function(&world->elf, outermost, sizeof(outermost));
+        ck_assert_int_eq(module_new(&world->module, &world->elf.reader), 0);
+        world->file = (CodeFile){ CODE_READ, world->module };
+        address_space_init(&world->space);
+        ck_assert_int_eq(
+                address_space_map(&world->space, &(Mapping[]){ mapping_at(world, BASE) }[0]), 0);
+        ck_assert_int_eq(unwinder_new(&world->unwinder, EM_AARCH64), 0);
+        world->stack = (UnwindStack){ STACK_START, world->words, sizeof(world->words) };
+        world->registers = (UnwindRegisters){ .pc = leaf + 8, .known = UINT64_MAX };
+        world->registers.values[31] = STACK_START;
+        world->registers.values[30] = caller + 16;
+        world->words[0] = 0;
+        world->words[1] = first + 8;
+        ck_assert_int_eq(
+                unwinder_run(world->unwinder, &world->space, &world->registers, &world->stack),
+                UNWIND_COMPLETE);
+        ck_assert_uint_eq(world->unwinder->n_frames, 3);
+        expect(world, 1, caller + 15);
+        expect(world, 2, first + 7);
+        ck_assert_uint_eq(world->unwinder->n_steps_by_pointer, 0);
+        /* One that has called and not saved it is none. */
+        world->registers.values[30] = leaf + 4;
+        ck_assert_int_eq(
+                unwinder_run(world->unwinder, &world->space, &world->registers, &world->stack),
+                UNWIND_NO_ROW);
+        world_free(world);
+}
+END_TEST
+
 /* As of its instructions; and of nothing else, as there it would be wrong. */
 START_TEST(test_a_row_can_be_given_for_the_innermost_frame) {
         static const UnwindRow row = {
@@ -375,4 +418,5 @@ TEST_MAIN("unwinder",
           test_processes_share_the_rows_of_a_file,
           test_what_is_mapped_elsewhere_is_not_remembered,
           test_address_spaces_do_not_take_each_other_s_places,
-          test_a_row_can_be_given_for_the_innermost_frame)
+          test_a_row_can_be_given_for_the_innermost_frame,
+          test_a_stack_of_arm64_is_walked_by_its_rows)
