@@ -5,8 +5,8 @@
  * Architecture: what of unwinding differs between processors
  *
  * Registers have DWARF's numbers. Only a few matter to a caller's frame: those that a stack frame is found by. A
- * processor is a row of the table in architecture.c. Nothing samples on arm64 yet, where return addresses may be signed,
- * too; docs/INTERNALS.md says what else that takes.
+ * processor is a row of the table in architecture.c. Nothing samples on arm64 yet, where return addresses may also be
+ * signed; docs/INTERNALS.md says what else that takes.
  */
 
 #include <stdint.h>

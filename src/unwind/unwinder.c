@@ -353,6 +353,7 @@ static bool has_rows(const CodeFile *file) {
 static UnwindEnd walk_frame(Walk *walk) {
         Unwinder *unwinder = walk->unwinder;
         UnwindCacheEntry *entry;
+        const UnwindRow *row;
         UnwindEnd end;
 
         end = find_place(unwinder, &entry, walk->space, walk->registers.pc - walk->is_return);
@@ -362,12 +363,13 @@ static UnwindEnd walk_frame(Walk *walk) {
                 return end;
         unwinder->frames[unwinder->n_frames++] = frame_of(entry);
         walk->is_blind = !walk->is_return && !has_rows(entry->file);
+        row = &entry->row;
         if (unwinder->n_frames == 1) {
-                unwinder->is_rowless = entry->row.kind == ROW_NONE;
+                unwinder->is_rowless = row->kind == ROW_NONE;
                 if (unwinder->is_rowless && walk->innermost)
-                        return step(walk, walk->innermost);
+                        row = walk->innermost;
         }
-        return step(walk, &entry->row);
+        return step(walk, row);
 }
 
 UnwindEnd unwinder_run_by(Unwinder *unwinder,
