@@ -25,7 +25,7 @@ const char answer_range_help_around[] =
         N_("use the time of this slice: a name (its longest slice), or id:NUMBER");
 const char answer_range_help_margin[] = N_("widen the interval by TIME on both sides");
 
-/* How far the wall clock is ahead of the trace's. */
+/* How far the wall clock is ahead of the trace's clock. */
 static bool realtime_ahead(const TraceStore *store, int64_t *ret) {
         const TraceTable *table = &store->tables[TRACE_TABLE_CLOCK];
 

@@ -15,8 +15,8 @@
 
 typedef struct AnswerRange {
         char *from, *to; /* or NULL */
-        char *around;    /* a slice, or NULL */
-        char *margin;    /* before and after it, or NULL */
+        char *around;    /* the name of a slice, or NULL */
+        char *margin;    /* the time to add before and after it, or NULL */
 } AnswerRange;
 
 /* The options of a verb that takes a range; GOption owns the strings. */
@@ -33,7 +33,7 @@ typedef struct AnswerRange {
 extern const char answer_range_help_from[], answer_range_help_to[], answer_range_help_around[],
         answer_range_help_margin[];
 
-/* Sets zero, last, start and end of a question whose store is set. Reports errors. */
+/* Sets `zero`, `last`, `start` and `end` of a question whose store is set. Reports errors. */
 ExitStatus answer_range_apply(const AnswerRange *range, AnswerQuestion *question);
 
 /* "program", "unit" or "thread"; NULL: program. Reports errors. */

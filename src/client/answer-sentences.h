@@ -7,5 +7,5 @@
 
 #include "answers/answer.h"
 
-/* A line each, which may be printed as it is; malloc'ed. */
+/* One sentence on each line, ready to print; malloc'ed. */
 char *answer_sentences(const Answer *answer);

@@ -37,8 +37,8 @@ static char *find_owner(sd_bus *bus) {
         return g_strdup(owner);
 }
 
-/* A match for the service's name does not keep others out: a bus delivers what any peer sends to us alone, and sd-bus
- * takes a peer's unique name for any other. */
+/* A match for the service's name does not keep other senders out: a bus delivers signals that any peer sends to
+ * us directly, and sd-bus does not compare their sender with the name. */
 static int drop_foreign(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         const char *sender = sd_bus_message_get_sender(message);
         g_autofree char *owner = NULL;

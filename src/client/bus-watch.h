@@ -26,9 +26,10 @@ int bus_watch_start(BusWatch *watch,
                     const BusClient *client,
                     int (*on_gone)(void *userdata),
                     void *userdata);
-/* From now on, on_gone() is called each time the service goes, and on_back() when it is on the message bus again. */
+/* From now on, on_gone() is called each time the service disappears, and on_back() when it is on the message bus
+ * again. */
 void bus_watch_go_on(BusWatch *watch, int (*on_back)(void *userdata));
-/* Whether the connection itself is closed, so that nobody comes back. */
+/* Whether the connection itself is closed, so that no service comes back on it. */
 bool bus_watch_is_closed(const BusWatch *watch);
 /* Whether a call has no reply because the service that would have sent it has gone. */
 bool bus_watch_has_lost(sd_bus_message *reply);

@@ -83,7 +83,7 @@ static int read_categories(sd_bus_message *message, GArray *categories, GHashTab
         return r;
 }
 
-/* The error of a service that is older than the method. */
+/* The error from a service that is older than the method. */
 static ExitStatus list_names(GArray *categories, const BusClient *client) {
         g_autoptr(GArray) sources = NULL;
         ExitStatus status = view_list_sources(&sources, client);

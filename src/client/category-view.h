@@ -13,7 +13,7 @@ typedef struct ViewCategory {
         char *name;
         char *description; /* or NULL */
         char **tags;
-        char **programs; /* "name (pid)" of each that has it; NULL: the service is too old to say */
+        char **programs; /* "name (pid)" of each program that has it; NULL: the service is too old to tell */
 } ViewCategory;
 
 /* An array that owns what is in it, sorted. Reports errors. */

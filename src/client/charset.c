@@ -161,7 +161,7 @@ static ssize_t output_write(void *cookie, const char *data, size_t n) {
         n_rest = append_text(converted, text->str, text->len);
         output->n_begun = MIN(n_rest, sizeof(output->begun));
         memcpy(output->begun, text->str + text->len - output->n_begun, output->n_begun);
-        /* This function returns 0 for an error. */
+        /* The function returns 0 for an error. */
         return write_all(output->fd, converted->str, converted->len) < 0 ? 0 : (ssize_t)n;
 }
 
@@ -177,7 +177,7 @@ static FILE *output_open(Output *output) {
         return stream;
 }
 
-/* GLib would convert, too. */
+/* Otherwise GLib would convert as well. */
 static void print(const char *text) {
         fputs(text, stdout);
 }

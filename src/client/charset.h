@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* After setlocale(). Replaces stdout and stderr if the locale is not one of UTF-8. */
+/* Call it after setlocale(). Replaces stdout and stderr unless the locale's charset is UTF-8. */
 void charset_init(void);
 
 bool charset_is_utf8(void);

@@ -21,7 +21,7 @@ typedef struct CommandSource {
         const char *name; /* for the bridges: LISTEN_FDNAMES */
         int (*make)(int *ret_ours, int *ret_its);
         bool needs_command;
-        const char *format; /* of the descriptor's number */
+        const char *format; /* how its variable shows the descriptor's number */
         /* The first variable has the descriptor's number, the others are constants; ends with one that has no name. */
         ProcessVariable variables[COMMAND_END_VARIABLES_MAX + 1];
 } CommandSource;
@@ -41,7 +41,7 @@ static int make_file(int *ret_ours, int *ret_its) {
         _cleanup_(fd_closep) int fd = -1;
 
         fd = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (fd < 0) /* not every file system supports it */
+        if (fd < 0) /* not every file system supports this */
                 fd = memfd_create("firefox", MFD_CLOEXEC);
         if (fd < 0)
                 return -errno;

@@ -5,10 +5,10 @@
  * Command ends: what a command inherits so that bridges can record it in ways that are impossible for running
  * programs
  *
- * A data source has one descriptor for the command and one for the bridges: the two ends of a pair of sockets, or one
- * file without a name, which goes away when both have closed it. Environment variables tell the command's runtimes
- * about their descriptors. A variable that the user has set stays, and its data source then records nothing of the
- * command.
+ * A data source has one descriptor for the command and one for the bridges: the two ends of a pair of sockets, or
+ * one file without a name, which goes away when both have closed it. Environment variables tell the command's
+ * runtimes about their descriptors. A variable that the user has set is kept, and its data source then records
+ * nothing from the command.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 typedef struct CommandEnds {
         int ours[COMMAND_SOURCES_MAX], its[COMMAND_SOURCES_MAX]; /* -1: not wanted */
-        char *values[COMMAND_SOURCES_MAX]; /* of the variable that has the descriptor's number */
+        char *values[COMMAND_SOURCES_MAX]; /* of the variables that have the descriptors' numbers */
 } CommandEnds;
 
 #define COMMAND_ENDS_INIT                             \
@@ -33,15 +33,16 @@ typedef struct CommandEnds {
 int command_ends_make(CommandEnds *ends, char *const *sources);
 void command_ends_deinit(CommandEnds *ends);
 
-/* Whether a source only records a command, and has nothing to record without one. */
+/* Whether a source can only record a command, and has nothing to record without one. */
 bool command_ends_needs_command(const char *source);
 
-/* What the bridges are passed; valid as long as the descriptors are. Returns how many. */
+/* The descriptors to pass to the bridges, valid until they are closed. Returns how many there are. */
 size_t command_ends_sockets(const CommandEnds *ends, ProcessSocket ret[static COMMAND_SOURCES_MAX]);
 
 /* Closes the bridges' ends here, once the bridges have them: if the bridges end, the command must notice. */
 void command_ends_close_ours(CommandEnds *ends);
 
-/* Has programs that are started from here on inherit the command's descriptors, and adds its variables to a list, which
- * has room for COMMAND_SOURCES_MAX * COMMAND_END_VARIABLES_MAX + 1. Their values are valid as long as `ends` is. */
+/* Lets programs that are started from now on inherit the command's descriptors, and adds its variables to a list,
+ * which has room for COMMAND_SOURCES_MAX * COMMAND_END_VARIABLES_MAX + 1. Their values are valid as long as
+ * `ends` is. */
 void command_ends_pass(CommandEnds *ends, ProcessVariable *variables);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Descriptor store: what a service leaves to the process that comes after it */
+/* Descriptor store: descriptors that a service leaves to its next process */
 
 #include <errno.h>
 #include <glib.h>
@@ -14,7 +14,7 @@
 #define MESSAGE_FDS_MAX   16
 #define NAME_BYTES_MAX    255 /* as systemd's */
 
-/* Names are told with colons between them. */
+/* Names are passed with colons between them. */
 static bool name_is_good(const char *name) {
         size_t n = strlen(name);
 
@@ -66,7 +66,7 @@ static const char *find_value(char **lines, const char *name) {
         return "";
 }
 
-/* The descriptors are taken over. */
+/* Takes the descriptors over. */
 static void descriptor_store_apply(DescriptorStore *store, char **lines, int *fds, size_t n_fds) {
         const char *name = find_value(lines, "FDNAME=");
 

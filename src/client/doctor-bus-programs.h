@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#define BUS_PROGRAMS_MAX 256 /* connections whose process is asked for */
+#define BUS_PROGRAMS_MAX 256 /* how many connections the bus is asked about */
 
 /* A program that a bridge would show: any on the session bus, or GNOME's compositor. */
 typedef struct BusProgram {

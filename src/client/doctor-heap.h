@@ -11,11 +11,11 @@ typedef struct HeapFacts {
         char *program; /* its file */
         pid_t pid;     /* 0: it does not run */
         char *library; /* the library that would be loaded into it; NULL: it is not installed */
-        char *refusal; /* why that cannot be, in a sentence; or NULL */
+        char *refusal; /* why it cannot be loaded, as a sentence; or NULL */
         bool is_armed; /* it is loaded */
         bool has_sanitizer;
-        const char *allocator; /* the allocator that is a part of the program, or NULL */
-        char *flatpak;         /* its app, or NULL */
+        const char *allocator; /* the name of an allocator that the program contains, or NULL */
+        char *flatpak;         /* the app that it belongs to, or NULL */
 } HeapFacts;
 
 /* Inspects a file (pid 0) or a process. */

@@ -360,7 +360,7 @@ static void check_sockets(DoctorReport *report, const MachineFacts *facts) {
                            _("programs with Perfetto's SDK, such as Chromium, find no service"));
 }
 
-/* If the bus is another machine's (in a container), nothing needs to be installed here. */
+/* If the bus belongs to another machine (as in a container), nothing needs to be installed here. */
 static void check_installation(DoctorReport *report, const MachineFacts *facts) {
         static const char remedy[] = N_("install Desktrace's package, or \"meson install\" with "
                                         "-Dprefix=/usr, then systemctl reload dbus");

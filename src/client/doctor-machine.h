@@ -17,9 +17,9 @@
 typedef struct MachineFacts {
         uint32_t uid;
         bool is_user_service; /* the user's service is checked: the system's need not be installed */
-        uint64_t capabilities; /* of this process, in effect */
+        uint64_t capabilities; /* the effective ones of this process */
         char *container;       /* whose, or NULL */
-        bool is_flatpak;       /* this program is in a Flatpak's sandbox */
+        bool is_flatpak;       /* this program runs in a sandbox of Flatpak */
 
         bool has_tracing_folder, has_tracefs, tracefs_is_read_only;
         char *lockdown; /* the word in brackets, or NULL */
@@ -42,15 +42,15 @@ void machine_check(DoctorReport *report, const MachineFacts *facts);
 /* Where recordings go by default. */
 typedef struct OutputFacts {
         char *path;
-        int error; /* of reading or writing it */
+        int error; /* the errno of reading or writing it */
         uint64_t n_bytes_free;
 } OutputFacts;
 
-#define OUTPUT_BYTES_MIN (UINT64_C(256) << 20) /* less space is worth a note */
+#define OUTPUT_BYTES_MIN (UINT64_C(256) << 20) /* less free space is worth a note */
 
 OutputFacts *output_facts_new(const char *path);
 OutputFacts *output_facts_free(OutputFacts *facts);
 DEFINE_CLEANUP(OutputFacts *, output_facts_free)
 
-/* Pure. NULL: it did not answer. */
+/* Pure. NULL: the file system did not answer. */
 void output_check(DoctorReport *report, const OutputFacts *facts);

@@ -25,7 +25,8 @@ NameFacts *name_facts_free(NameFacts *facts);
 DEFINE_CLEANUP(NameFacts *, name_facts_free)
 
 bool name_is_source(const NameFacts *facts, const char *name);
-bool name_is_event(const NameFacts *facts, const char *name); /* with its group, or without */
+bool name_is_event(const NameFacts *facts,
+                   const char *name); /* the event's name, with or without its group */
 
 /* The names of the data sources that the process offers; NULL: it is no producer. */
 char *name_sources_of(const NameFacts *facts, uint32_t pid);

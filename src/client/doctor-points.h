@@ -17,7 +17,7 @@
 #define POINT_FILE_BYTES_MAX 65536
 
 #define POINT_AT_START \
-        "" /* in place of a source: the program's own events, if it is started with a variable */
+        "" /* stands in for a source: the program's own events, if it is started with a variable */
 
 /* What one data source would show. */
 typedef struct Showing {

@@ -87,7 +87,7 @@ static void print_finding(const DoctorFinding *finding) {
                 printf("%*s%s\n", 8 + 2 + TOPIC_WIDTH + 4, "", finding->remedy);
 }
 
-/* A sentence for each number: no text is put together of pieces. */
+/* One sentence for each number, because translators need whole sentences. */
 static void print_verdict(const DoctorReport *report) {
         const unsigned n_problems = report->n_problems, n_notes = report->n_notes;
 

@@ -14,13 +14,13 @@ static bool is_user(const ServiceFacts *facts) {
         return facts->choice == BUS_CHOICE_USER;
 }
 
-/* The command, for the manager that the service has. */
+/* The systemctl command for the manager of this service. */
 static char *systemctl(const ServiceFacts *facts, const char *arguments) {
         return g_strconcat(
                 is_user(facts) ? "systemctl --user " : "sudo systemctl ", arguments, NULL);
 }
 
-/* false: the rest cannot be known. */
+/* Returns false if nothing else can be found out. */
 static bool check_bus(DoctorReport *report, const ServiceFacts *facts) {
         static const char remedy[] =
                 N_("without a bus record with \"desktrace record --standalone\"");

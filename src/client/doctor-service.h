@@ -20,7 +20,7 @@ typedef enum NameState {
 
 /* What systemd says of a unit. */
 typedef struct UnitFacts {
-        bool is_known; /* systemd was asked, and answered */
+        bool is_known; /* systemd has answered */
         char *load_state, *active_state, *result;
         char **drop_ins;
         uint64_t capabilities;  /* CapabilityBoundingSet= */
@@ -41,7 +41,7 @@ typedef struct ServiceFacts {
         int bus_error; /* 0: it answers */
         bool is_point_to_point;
         NameState service, probes, systemd;
-        char *version; /* NULL: it is not running, or does not tell */
+        char *version; /* NULL: the service is not running, or does not tell */
         char *version_error;
         UnitFacts service_unit, probes_unit, socket_unit, probes_socket_unit;
         PolkitFacts polkit;

@@ -20,7 +20,7 @@
 typedef enum DoctorLevel {
         DOCTOR_OK,
         DOCTOR_NOTE,    /* worth knowing, and may be the cause */
-        DOCTOR_PROBLEM, /* this keeps something from being recorded */
+        DOCTOR_PROBLEM, /* something cannot be recorded because of this */
 } DoctorLevel;
 
 typedef struct DoctorFinding {

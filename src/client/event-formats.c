@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Event formats: what the kernel's events are made of, as text of tracefs */
+/* Event formats: the fields of the kernel's events, as text from tracefs */
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Event formats: what the kernel's events are made of, as text of tracefs
+ * Event formats: the fields of the kernel's events, as text from tracefs
  *
  * A user who may read tracefs does so; for other users the service has the probes read them.
  */
@@ -11,6 +11,6 @@
 
 #include "client/bus-client.h"
 
-/* *ret has the text of each event that there is, by its name. Reports errors. */
+/* *Fills `ret` with the text of each event that exists, by its name. Reports errors. */
 ExitStatus
 event_formats_read(GHashTable **ret, const GPtrArray *events, const Invocation *invocation);

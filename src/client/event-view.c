@@ -33,7 +33,7 @@ static int read_events(sd_bus_message *reply, ViewEvents *events) {
         return r < 0 ? r : properties_read(reply, rows, G_N_ELEMENTS(rows), events);
 }
 
-/* Returns 0 or an errno. *error is set when the service said it. */
+/* Returns 0 or an errno. *error is set if the error came from the service. */
 static int
 call(sd_bus_message **ret_reply, const BusClient *client, bool start, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;

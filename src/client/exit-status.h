@@ -22,7 +22,7 @@ typedef enum ExitStatus {
         STATUS_TIMED_OUT = 9,
         STATUS_PROBLEM = 10, /* doctor has found a problem */
         _STATUS_N,
-        /* As shells say it, of the command behind "--". */
+        /* Statuses of the command behind "--", as shells report them. */
         STATUS_CANNOT_RUN = 126,
         STATUS_COMMAND_NOT_FOUND = 127,
 } ExitStatus;

@@ -20,7 +20,7 @@ static void event_begin(JsonWriter *writer, const char *phase, int64_t pid, int6
         json_int(writer, "tid", tid);
 }
 
-/* Each on a line of its own. */
+/* Writes each event on a line of its own. */
 static void event_end(Export *export, Chrome *chrome, JsonWriter *writer) {
         json_end_object(writer);
         fprintf(export->stream, "%s%s", chrome->has_events ? ",\n" : "\n", writer->text->str);
@@ -129,7 +129,7 @@ static int take_left_out(Export *export, sqlite3_stmt *row, void *user_data) {
         return 0;
 }
 
-/* Slices of threads nest, as the format wants it; what is on other tracks has no place in it. */
+/* Slices of threads nest, as the format requires; it has no place for slices on other tracks. */
 static int export_events(Export *export, Chrome *chrome) {
         g_autofree char *range = export_range(export, "s.ts", "s.ts + max(s.dur, 0)"),
                         *counted = export_range(export, "c.ts", "c.ts");

@@ -30,7 +30,7 @@ typedef struct Firefox {
         Export *export;
         const TraceStore *store;
         ExportFrames frames;
-        GArray *samples; /* Sample, by thread and time */
+        GArray *samples; /* of Sample, by thread and time */
         GArray *slices;  /* ExportSlice, by thread */
         GHashTable *text_numbers, *category_numbers;
         GPtrArray *texts, *categories; /* category 0 is for samples without one */
@@ -92,7 +92,7 @@ static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         return 0;
 }
 
-/* By thread; slices on other tracks are left out. */
+/* The key of a slice is its thread; slices on other tracks are left out. */
 static bool slice_key(const TraceStore *store, uint32_t row, uint64_t *ret) {
         *ret = export_slice_utid(store, row);
         return *ret != TRACE_NONE;
@@ -189,7 +189,7 @@ static void put_stack_table(Firefox *firefox, JsonWriter *writer) {
         json_end_object(writer);
 }
 
-/* The table's frames, and one more in place of frames that stacks refer to but that are missing. */
+/* Writes the table's frames, and one more for frames that stacks refer to but that are missing. */
 static void put_frame_table(Firefox *firefox, JsonWriter *writer) {
         const TraceTable *frames = &firefox->store->tables[TRACE_TABLE_FRAME];
         size_t n = firefox->frames.names->len;
@@ -622,7 +622,7 @@ int export_firefox(Export *export) {
                 json_end_object(&writer);
                 fprintf(export->stream,
                         "%s\n",
-                        writer.text->str + 1); /* continues where the list of threads ended */
+                        writer.text->str + 1); /* the text continues after the list of threads */
                 json_writer_deinit(&writer);
         }
         firefox_deinit(&firefox);

@@ -21,7 +21,7 @@
 #include "client/fleet-tally.h"
 #include "client/parquet-writer.h"
 
-/* Identifies this use of the machine's number: the number that is written is derived from both, and does not reveal the
+/* Identifies this use of the machine's id: the id that is written is derived from both, and does not reveal the
  * machine's. */
 #define FLEET_APPLICATION \
         SD_ID128_MAKE(b4, e3, 6c, 1f, 7a, 2d, 4d, 0e, 9c, 55, 0f, a1, 83, 6e, 20, d7)
@@ -34,7 +34,7 @@ typedef struct Fleet {
         char uuid[UUID_MAX + 1];
         char day[16];
         char machine[FLEET_MACHINE_MAX + 1];
-        int64_t offset; /* of the clock on the wall */
+        int64_t offset; /* by the wall clock */
 } Fleet;
 
 typedef struct FleetColumn {
@@ -47,7 +47,7 @@ typedef struct FleetTable {
         const char *name;
         const FleetColumn *columns;
         size_t n_columns;
-        const char *from; /* of the statement, or NULL */
+        const char *from; /* the statement from FROM on, or NULL */
         int (*put)(Fleet *fleet, ParquetWriter *writer);
 } FleetTable;
 

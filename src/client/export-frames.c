@@ -26,12 +26,12 @@ static int take_callsite(Export *export, sqlite3_stmt *row, void *user_data) {
  * Names
  */
 
-/* While names are read. */
+/* The state while names are read. */
 typedef struct Naming {
         ExportFrames *frames;
         GArray *sets;     /* ExportInlined, by the number of a set of symbols: places in `outer` */
         GPtrArray *outer; /* names of all but the innermost of each set */
-        uint32_t set;     /* of the symbol before */
+        uint32_t set;     /* the set of the previous symbol */
 } Naming;
 
 /* A set's symbols follow each other, the innermost first. */

@@ -21,7 +21,7 @@ typedef struct ExportInlined {
 typedef struct ExportFrames {
         GArray *callsites; /* ExportCallsite, by id */
         GArray *inlined;   /* ExportInlined, by the frame's id */
-        /* Of frames, by id; behind them those of functions that others are inlined into. */
+        /* Names of frames, by id, followed by those of functions into which others are inlined. */
         GPtrArray *names;
 } ExportFrames;
 
@@ -29,7 +29,7 @@ typedef struct ExportFrames {
 int export_frames_load(ExportFrames *frames, Export *export);
 void export_frames_deinit(ExportFrames *frames);
 
-/* Up to EXPORT_DEPTH_MAX functions of a stack, as numbers of names, from the inside out; how many. */
+/* Gets up to EXPORT_DEPTH_MAX functions of a stack, as numbers of names, from the inside out. Returns how many. */
 size_t export_frames_walk(const ExportFrames *frames, uint32_t callsite, uint32_t *ret);
 
 /* An id, or EXPORT_NO_CALLSITE for NULL. */

@@ -14,7 +14,7 @@
 enum { KIND_INTERNAL = 1 };
 enum { TRACE_ID_DIGITS = 32 };
 
-/* Lists of rows, one for each slice: of instants, and of flows that end there. */
+/* For each slice, a list of rows: its instants, and the flows that end there. */
 typedef struct Items {
         uint32_t *first; /* by slice */
         uint32_t *next;  /* by item */
@@ -23,7 +23,7 @@ typedef struct Items {
 typedef struct Otlp {
         const TraceStore *store;
         Export *export;
-        int64_t offset; /* of the clock on the wall */
+        int64_t offset; /* by the wall clock */
         bool is_binary;
         char trace_id[TRACE_ID_DIGITS + 1];
         Items instants, flows;
@@ -171,7 +171,7 @@ static void put_thread(Otlp *otlp, uint32_t utid) {
                  export_name(otlp->store, TRACE_TABLE_THREAD, THREAD_NAME, utid));
 }
 
-/* The slice's place: a thread, or another track. */
+/* Writes where the slice happened: on a thread, or on another track. */
 static void put_place(Otlp *otlp, uint32_t row) {
         uint32_t track = trace_table_get(slices_of(otlp), SLICE_TRACK, row);
 

@@ -12,8 +12,8 @@
 #include "client/export.h"
 
 #define OTLP_SPANS_MAX      256 /* in a line */
-#define OTLP_ATTRIBUTES_MAX 128 /* of a span or event: what backends usually take */
-#define OTLP_ITEMS_MAX      128 /* events of a span, and links: likewise */
+#define OTLP_ATTRIBUTES_MAX 128 /* attributes of a span or event; backends usually take this many */
+#define OTLP_ITEMS_MAX      128 /* events and links of a span; likewise */
 
 int export_otlp(Export *export);
 int export_otlp_protobuf(Export *export);

@@ -9,5 +9,5 @@
 
 int export_parquet(Export *export);
 
-/* For export_each(): a row for a ParquetWriter, which has a column for each. */
+/* For export_each(): writes a row with a ParquetWriter, which has a column for each value. */
 int export_parquet_take(Export *export, sqlite3_stmt *row, void *writer);

@@ -9,8 +9,8 @@
 #include "client/export-rows.h"
 
 typedef struct Sources {
-        GString *names; /* of all, for people */
-        char *found;    /* the one that was asked for, or else the first */
+        GString *names; /* the names of all sources, for people */
+        char *found;    /* the source that was asked for, or else the first */
         bool is_time;   /* it weighs nanoseconds */
         unsigned n;
 } Sources;

@@ -16,5 +16,5 @@
  * that were asked for do not exist, or there are several kinds and none was asked for; or an errno. */
 int export_samples_choose(Export *export);
 
-/* SQL: (SELECT utid, ts, callsite_id, weight) of those in the range. Free with sqlite3_free(). */
+/* SQL for the samples in the range: (SELECT utid, ts, callsite_id, weight). Free it with sqlite3_free(). */
 char *export_samples_sql(const Export *export);

@@ -16,11 +16,11 @@ typedef struct ExportSlice {
         uint32_t row;
 } ExportSlice;
 
-/* In the order of keys, and then of times. `key` says whether the format can have the slice; others are counted. */
+/* Sorts by key, and then by time. `key` says whether the format can represent the slice; others are counted. */
 GArray *export_slices(Export *export,
                       bool (*key)(const TraceStore *store, uint32_t row, uint64_t *ret));
 
-/* Its end, or its beginning if that is not known; never past what fits. */
+/* The slice's end, or its beginning if the end is not known; never more than INT64_MAX. */
 int64_t export_slice_end(const TraceStore *store, uint32_t row);
 
 typedef enum ExportArgType {
@@ -33,7 +33,7 @@ typedef enum ExportArgType {
 typedef struct ExportArg {
         const char *key;
         ExportArgType type;
-        const char *text; /* of a text; in the trace's memory, or in `number` */
+        const char *text; /* the value as text, in the trace's memory or in `number` */
         int64_t value;
         double real;
         char number[24];
@@ -58,11 +58,11 @@ export_name(const TraceStore *store, TraceTableId table, unsigned column, uint32
 /* The end of a path; other names stay, such as kworker/0:1. Malloc'ed. */
 char *export_basename(const char *name);
 
-/* Of the thread or process: a number, or TRACE_NONE. */
+/* The number of the thread or process, or TRACE_NONE. */
 uint32_t export_slice_utid(const TraceStore *store, uint32_t row);
 uint32_t export_slice_upid(const TraceStore *store, uint32_t row);
 
 /* A text of the trace's metadata, or NULL. */
 const char *export_metadata(const TraceStore *store, const char *name);
-/* What the clock on the wall is ahead of trace time; false: the trace does not tell. */
+/* How far the wall clock is ahead of the trace's time. Returns false if the trace does not tell. */
 bool export_realtime_offset(const TraceStore *store, int64_t *ret);

@@ -14,7 +14,7 @@
 
 typedef struct Stacks {
         ExportFrames frames;
-        char *thread; /* of the profile that is being written */
+        char *thread; /* state of the profile that is being written */
         GString *samples, *weights;
         uint64_t n_samples; /* of it */
         int64_t weight;     /* of these */

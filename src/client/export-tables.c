@@ -118,7 +118,7 @@ static int database_exec(sqlite3 *db, const char *sql) {
         return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : EXPORT_E_DATABASE;
 }
 
-/* CREATE TABLE and INSERT for the columns of a row, which are called as in the trace. */
+/* CREATE TABLE and INSERT for the columns of a row, with the trace's names. */
 static int database_begin(Database *database, const char *name, sqlite3_stmt *row) {
         g_autoptr(GString) create = g_string_new(NULL), insert = g_string_new(NULL);
         int n = sqlite3_column_count(row), r;

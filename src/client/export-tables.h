@@ -11,5 +11,5 @@ int export_csv(Export *export);
 int export_jsonl(Export *export);
 int export_sqlite(Export *export);
 
-/* The statement that is asked for, of a format with one table. Malloc'ed. */
+/* The requested statement, for a format with one table. Malloc'ed. */
 char *export_select(const Export *export);

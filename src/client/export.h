@@ -23,9 +23,9 @@ enum {
         EXPORT_E_DATABASE,       /* SQLite could not write the file */
         EXPORT_E_EMPTY,          /* likewise, for a format with several kinds of data */
         EXPORT_E_NO_CLOCK,       /* the trace does not tell the time of day */
-        EXPORT_E_NO_UUID,        /* nor its own number */
-        EXPORT_E_NO_MACHINE,     /* this machine has no number */
-        EXPORT_E_EXISTS,         /* a file is there, and is not to be replaced */
+        EXPORT_E_NO_UUID,        /* the trace does not have its own number */
+        EXPORT_E_NO_MACHINE,     /* this machine has no id */
+        EXPORT_E_EXISTS,         /* a file exists that must not be replaced */
         EXPORT_E_MIXED,          /* a column has values of types that do not go together */
         EXPORT_E_WHICH, /* there are samples of several sources, or others than asked for */
 };
@@ -34,19 +34,20 @@ typedef struct Export {
         const struct ExportFormat *format;
         Query *query;
         FILE *stream;
-        const char *path;    /* of the file, for a library that opens it itself; or of the tree */
-        const char *machine; /* in a tree: its name, or NULL: made of this machine's number */
-        bool replace;        /* likewise: files that are there */
-        char **tables;       /* NULL: those that the format has without being told */
-        const char *sql;     /* in place of tables, or NULL */
+        const char *path; /* the file's path, for a library that opens it itself; or the tree's */
+        const char
+                *machine; /* the machine's name in a tree; NULL: derived from this machine's id */
+        bool replace;     /* in a tree: existing files may be replaced */
+        char **tables;    /* NULL: the format's own tables */
+        const char *sql;  /* in place of tables, or NULL */
         const char *samples; /* the source that was asked for, or NULL */
-        char *source;        /* the one that is taken, or NULL: none; owned */
+        char *source;        /* the source that was chosen, or NULL; owned */
         bool is_time;        /* its samples weigh nanoseconds */
         bool has_range;
         int64_t zero, start, end;
         uint64_t n_rows;     /* written */
-        uint64_t n_left_out; /* that the format cannot have */
-        char *column;        /* of EXPORT_E_MIXED, or what there is to choose from; owned */
+        uint64_t n_left_out; /* rows that the format cannot represent */
+        char *column; /* the column of EXPORT_E_MIXED, or the sources to choose from; owned */
 } Export;
 
 typedef struct ExportFormat {
@@ -56,8 +57,8 @@ typedef struct ExportFormat {
         bool has_tables;    /* --table and --sql choose what is in it */
         bool is_tree;       /* writes files below the path, and has tables of its own */
         bool has_samples;   /* --samples chooses which call stacks are in it */
-        unsigned parts;     /* of the trace, as far as they do not depend on what is asked for */
-        const char *record; /* the command that records what it has; NULL: any does */
+        unsigned parts;     /* parts of the trace that it always needs */
+        const char *record; /* a command that records its data; NULL: any recording has it */
         int (*run)(Export *export);
 } ExportFormat;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Fleet tally: what states of threads add up to, so that many recordings can be added up further */
+/* Fleet tally: sums of thread states that can be added up over many recordings */
 
 #include "client/fleet-tally.h"
 
@@ -28,7 +28,7 @@ static uint64_t find_place(TraceMap *places, GArray *items, uint64_t key) {
         return items->len - 1;
 }
 
-/* Whether somebody woke the thread; otherwise it was taken off a CPU and can still run. */
+/* Whether the thread was woken; otherwise it was taken off a CPU and can still run. */
 static bool is_wakeup(const TraceStore *store, uint32_t row) {
         const TraceTable *states = &store->tables[TRACE_TABLE_STATE];
 
@@ -54,7 +54,7 @@ static int64_t second_of(int64_t ns) {
         return ns / NS_PER_S;
 }
 
-/* Returns NULL if memory has run out, or too far away. */
+/* Returns NULL if memory has run out, or if the time is too far away. */
 static FleetTime *find_time(Times *times, int64_t second, uint32_t upid) {
         uint64_t key = (uint64_t)(second - times->first) << 32 | upid, place;
         FleetTime *item;

@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * Fleet tally: what states of threads add up to, so that many recordings can be added up further
+ * Fleet tally: sums of thread states that can be added up over many recordings
  *
- * Scheduling itself is too much to keep of many machines. Its sums by second and process are far smaller; delays of
- * wake-ups are counted in steps of powers of two, as counts can be added and percentiles cannot.
+ * Scheduling itself is too much data to keep for many machines. Its sums by second and process are far smaller.
+ * Delays of wake-ups are counted in powers of two, because counts can be added up and percentiles cannot.
  */
 
 #include <glib.h>
 
 #include "trace/trace-store.h"
 
-#define FLEET_PIECES_MAX (64u << 20) /* of states, split at each full second */
+#define FLEET_PIECES_MAX (64u << 20) /* states, split at each full second */
 
 typedef struct FleetTime {
         uint64_t key;
-        int64_t second; /* of the clock on the wall */
+        int64_t second; /* by the wall clock */
         uint32_t upid;  /* or TRACE_NONE */
         int64_t running_ns, runnable_ns, io_ns;
         uint64_t n_switches, n_wakeups;
@@ -30,8 +30,8 @@ typedef struct FleetDelay {
         int64_t total_ns;
 } FleetDelay;
 
-/* FleetTime, by second and process. Returns NULL if memory has run out. *ret_n_left_out: states past what is
- * bounded. */
+/* FleetTime, by second and process. Returns NULL if memory has run out. *ret_n_left_out counts states beyond the
+ * limit. */
 GArray *fleet_times(const TraceStore *store, int64_t realtime_offset, uint64_t *ret_n_left_out);
 /* FleetDelay, by thread and delay. Returns NULL if memory has run out. */
 GArray *fleet_delays(const TraceStore *store);

@@ -18,8 +18,8 @@
 #define FLIGHT_BEFORE_MS_DEFAULT (10u * 1000)
 #define FLIGHT_BEFORE_MS_MAX     (3600u * 1000)
 #define FLIGHT_DURATION_MS_DEFAULT \
-        (24u * 3600 * 1000) /* without a word; and so nobody has to allow it */
-#define FLIGHT_DURATION_MS_MAX (7u * 24 * 3600 * 1000) /* as the service has it */
+        (24u * 3600 * 1000) /* the default, for which no permission is needed */
+#define FLIGHT_DURATION_MS_MAX (7u * 24 * 3600 * 1000) /* the name that the service knows */
 
 /* A ring holds bytes, but people want seconds. This is twice the rate of scheduling events on a busy desktop. */
 #define FLIGHT_BYTES_PER_SECOND (4u << 20)

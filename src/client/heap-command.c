@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Heap command: what a program is started with so that its heap can be recorded */
+/* Heap command: how a program is started so that its heap can be recorded */
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static void prepare_app(HeapCommand *ret, const char *library) {
         }
 }
 
-/* The user's own choice stays. */
+/* A value that the user has set is kept. */
 static char *find_tunables(void) {
         const char *set = g_getenv("GLIBC_TUNABLES");
 
@@ -90,7 +90,7 @@ static char *find_tunables(void) {
         return strstr(set, TUNABLE) ? NULL : g_strdup_printf("%s:%s", set, TUNABLE_VALUE);
 }
 
-/* What is loaded by name and by us may come from anywhere, so that stays in front. */
+/* Libraries that the user preloads may come from anywhere, so they stay in front. */
 static ExitStatus prepare(HeapCommand *ret, uint64_t interval, const char *const *command) {
         const char *others = g_getenv("LD_PRELOAD");
         g_autofree char *library = standalone_heap_library();

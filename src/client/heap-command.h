@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Heap command: what a program is started with so that its heap can be recorded
+ * Heap command: how a program is started so that its heap can be recorded
  *
- * The library that counts allocations is loaded into the command before all others, and into what the command starts.
- * An app of Flatpak gets it inside of its sandbox, and "flatpak" itself does not: it makes namespaces, for which it
- * must have one thread. Without a command those programs are recorded that have the library already.
+ * The library that counts allocations is loaded into the command before all others, and into what the command
+ * starts. An app of Flatpak gets it inside its sandbox. "flatpak" itself does not, as it makes namespaces, for which
+ * a process may only have one thread. Without a command, programs that already have the library are recorded.
  */
 
 #include <stdint.h>
@@ -28,8 +28,8 @@ typedef struct HeapCommand {
 
 void heap_command_deinit(HeapCommand *command);
 
-/* What --heap says: "", or a size such as "32K": bytes for each sample. `command` may be NULL. Reports errors, one of
- * which is that the library cannot be loaded into the command. */
+/* `text` is the argument of --heap: "", or a size such as "32K", in bytes for each sample. `command` may be NULL.
+ * Reports errors, for example that the library cannot be loaded into the command. */
 ExitStatus heap_command_build(HeapCommand *ret,
                               RecordRequest *request,
                               const char *option,

@@ -28,7 +28,7 @@ typedef struct HeapTable {
         HeapOrder order;
         const char *title;
         const TableColumn *columns;
-        uint64_t (*n)(const uint64_t *sums); /* allocations that its bytes are of */
+        uint64_t (*n)(const uint64_t *sums); /* the allocations that have these bytes */
 } HeapTable;
 
 static uint64_t n_at_peak(const uint64_t *sums) {
@@ -170,7 +170,7 @@ static void print_sums(const HeapProgram *program) {
                text_format_size(soon, program->sums[TRACE_HEAP_FREED_SOON]));
 }
 
-/* How far these figures can be believed. */
+/* How far these figures can be trusted. */
 static void print_trust(const HeapProgram *program) {
         char interval[TEXT_SIZE_BYTES], others[TEXT_SIZE_BYTES];
 

@@ -19,7 +19,7 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-#define INTERPRETERS_MAX  5u /* scripts that run scripts; the kernel has one less */
+#define INTERPRETERS_MAX  5u /* scripts run by scripts; the kernel allows one less */
 #define HEAD_BYTES        256u
 #define SEGMENTS_MAX      128u
 #define INTERPRETER_BYTES 256u
@@ -112,7 +112,7 @@ static bool is_without_privileges(const char *path) {
                (statvfs(path, &fs) == 0 && fs.f_flag & ST_NOSUID);
 }
 
-/* Other privileges that the kernel gives to the program, with which the dynamic linker loads nothing that a user
+/* Other privileges that the kernel gives to the program. With them, the dynamic linker loads nothing that a user
  * names. */
 static const char *other_privileges(const char *path) {
         struct stat st;
@@ -128,7 +128,7 @@ static const char *other_privileges(const char *path) {
         return NULL;
 }
 
-/* Also of one that nobody may read. */
+/* Also finds the privileges of a program that nobody may read. */
 static char *privileges_refusal(const char *path, const char *clean) {
         const char *privileges = other_privileges(path);
 

@@ -4,15 +4,15 @@
 /*
  * Heap program: whether the library that counts allocations can be loaded into a program
  *
- * What the dynamic linker would leave out without a word is refused before it is started: a recording without the heap
- * that was asked for helps nobody. A script is as its interpreter is. What such a program starts in its turn is not
- * known before, and not looked at.
+ * If the dynamic linker would silently leave the library out, the command is refused before it starts: a recording
+ * without the requested heap helps nobody. A script is judged by its interpreter. Programs that the command will
+ * start itself are not known in advance, and not examined.
  */
 
 #include "client/exit-status.h"
 
-/* Why not, in a sentence; NULL: it can be. */
+/* Why the library cannot be loaded, as a sentence; NULL: it can. */
 char *heap_program_refusal(const char *path, const char *library);
 
-/* argv[0] of a command. Reports errors; a program that is not found is left to those who start it. */
+/* Checks argv[0] of a command, and reports errors. A program that is not found is reported when it is started. */
 ExitStatus heap_program_check(const char *name, const char *library);

@@ -5,7 +5,7 @@
  * Heap report: what programs have allocated, at the end of a trace
  *
  * By program, the one with the most in use first, and in each by call stack. The report also says what cannot be
- * believed: incomplete stacks, and allocations that were counted without a stack.
+ * trusted: incomplete stacks, and allocations that were counted without a stack.
  */
 
 #include <glib.h>
@@ -24,7 +24,7 @@ typedef struct HeapSite {
 
 /* What threads of one name have allocated. */
 typedef struct HeapThreadSums {
-        const char *name; /* NULL: it is not known */
+        const char *name; /* NULL: not known */
         uint64_t sums[_TRACE_HEAP_SUMS_N];
 } HeapThreadSums;
 
@@ -35,7 +35,7 @@ typedef struct HeapProgram {
         const char *heap;
         uint64_t interval;
         uint32_t recording; /* 0, except for second and further recordings at the same time */
-        bool has_ended;     /* the program, and these allocations were left */
+        bool has_ended;     /* the program has ended, and these allocations were left */
         uint64_t sums[_TRACE_HEAP_SUMS_N];
         size_t n_complete;
         uint64_t complete; /* bytes that complete stacks allocated */

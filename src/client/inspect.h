@@ -15,20 +15,20 @@
 #define INSPECT_ROWS_DEFAULT 15
 
 typedef struct InspectOptions {
-        size_t n_rows_max; /* of each table; 0: all */
+        size_t n_rows_max; /* rows of each table; 0: all */
         bool has_legend;
         const StackReport *stacks; /* or NULL */
         const HeapReport *heaps;   /* or NULL */
 } InspectOptions;
 
-/* Everything, in tables, on stdout. */
+/* Prints everything, as tables, on stdout. */
 void inspect_print(const TraceSummary *summary, const char *name, const InspectOptions *options);
 
-/* The lines about losses alone. */
+/* Prints only the lines about losses. */
 void inspect_print_losses(const TraceSummary *summary, FILE *stream);
 
-/* Members of an object that the caller begins and ends. Their names are documented in desktrace(1) and only ever
- * added to. */
+/* Writes the members of an object that the caller begins and ends. Their names are documented in desktrace(1) and
+ * only ever added to. */
 void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const char *name);
 
 /* The config in text format, malloc'ed, or NULL. */

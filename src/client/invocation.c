@@ -95,7 +95,7 @@ usage_unknown(const char *format, const char *name, const char *const known[], s
         return status;
 }
 
-/* Collects names without their dashes, which would make all options similar. */
+/* Collects names without their dashes, since dashes make all options look similar. */
 static void collect_options(GPtrArray *known, const GOptionEntry *entries) {
         for (; entries && entries->long_name; entries++)
                 if (*entries->long_name)

@@ -43,8 +43,8 @@ typedef struct Verb {
 
 struct Invocation {
         const Verb *verb;
-        char **options;   /* of the verb, as given; owned */
-        char **command;   /* behind "--", or NULL; owned */
+        char **options;   /* the verb's arguments, as given; owned */
+        char **command;   /* the words behind "--", or NULL; owned */
         char **arguments; /* what is left after parsing; owned */
         BusChoice bus;
         JsonMode json;
@@ -75,5 +75,5 @@ ExitStatus invocation_check_file(const char *path);
 ExitStatus
 usage_unknown(const char *format, const char *name, const char *const known[], size_t n_known);
 
-/* Likewise, when it is known what was meant; NULL: it is not. */
+/* Likewise, when the caller knows what was meant; NULL: it does not. */
 ExitStatus usage_meant(const char *format, const char *name, const char *meant);

@@ -53,7 +53,7 @@ static void json_escape(JsonWriter *writer, gunichar c) {
                                        0xdc00 + ((c - 0x10000) & 0x3ff));
 }
 
-/* RFC 8259, section 7. Where the locale is not one of UTF-8, JSON is ASCII and as exact. */
+/* RFC 8259, section 7. Where the locale's charset is not UTF-8, the JSON is ASCII, and nothing is lost. */
 static void json_quote(JsonWriter *writer, const char *value) {
         const bool is_ascii = !charset_is_utf8();
 

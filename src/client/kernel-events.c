@@ -215,7 +215,7 @@ static const char *find_named(const KernelEvents *events, const char *name) {
         return NULL;
 }
 
-/* "group/name" of a group that there is; NULL: nothing is near. */
+/* "group/name" in an existing group; NULL: nothing is near. */
 static char *meant_in_group(const KernelEvents *events, const char *group, const char *name) {
         const GPtrArray *known = events->symbols.events;
         const char *nearest, *whole;

@@ -16,7 +16,7 @@
 #include "client/kernel-names.h"
 
 typedef enum KernelEventsOrigin {
-        KERNEL_EVENTS_SAMPLES, /* some that exist: those of the presets */
+        KERNEL_EVENTS_SAMPLES, /* only some that exist: those of the presets */
         KERNEL_EVENTS_LAST,    /* the probes' last list: modules may have added more since */
         KERNEL_EVENTS_CURRENT, /* all, except for events that were defined on this machine (kprobes) */
         KERNEL_EVENTS_ALL,
@@ -25,7 +25,7 @@ typedef enum KernelEventsOrigin {
 typedef struct KernelEvents {
         GPtrArray *names; /* "group/name", sorted by group; NULL: none is known */
         KernelEventsOrigin origin;
-        KernelNames symbols; /* of KERNEL_EVENTS_SAMPLES, where the kernel tells */
+        KernelNames symbols; /* with KERNEL_EVENTS_SAMPLES: from the kernel's symbols */
 } KernelEvents;
 
 void kernel_events_deinit(KernelEvents *events);
@@ -43,10 +43,10 @@ ExitStatus kernel_events_check(const KernelEvents *events, const char *event);
  * exists, or nothing is near to it, as with events of other kernels. Free with g_free(). */
 char *kernel_events_meant(const KernelEvents *events, const char *event);
 
-/* Whether a word that stands for a data source is an event or a group of the kernel, which are written otherwise. Says
- * how: STATUS_USAGE. */
+/* Whether a word in the place of a data source is an event or a group of the kernel, which are written
+ * differently. If so, reports how: STATUS_USAGE. */
 ExitStatus kernel_events_check_word(const KernelEvents *events, const char *word);
 
-/* What is nearest to such a word, as it is to be written: "group/name", or "group" and a star. Returns NULL if
- * nothing is near. Free with g_free(). */
+/* The nearest event or group to such a word, in the form in which it has to be written: "group/name", or "group"
+ * and a star. Returns NULL if nothing is near. Free with g_free(). */
 char *kernel_events_nearest(const KernelEvents *events, const char *word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Kernel names: what the running kernel's symbols, which everybody may read, tell of its events */
+/* Kernel names: names of events, from the running kernel's symbols, which everybody may read */
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Kernel names: what the running kernel's symbols, which everybody may read, tell of its events
+ * Kernel names: names of events, from the running kernel's symbols, which everybody may read
  *
  * Each tracepoint has a function "__traceiter_NAME" (since Linux 5.10), in modules too, and each system call has one
  * from which the names of its two events follow. Groups have symbols only where the kernel keeps those of its data
@@ -15,11 +15,11 @@
 
 typedef struct KernelNames {
         GPtrArray *events; /* of char *, owned: without their groups; NULL: not known */
-        GPtrArray *groups; /* likewise; a "-" of a group's name is "_" here */
+        GPtrArray *groups; /* likewise; a "-" in a group's name is "_" here */
         GHashTable *is_event, *is_group;
 } KernelNames;
 
-/* From /proc/kallsyms. Returns false when that does not tell. */
+/* Reads /proc/kallsyms. Returns false if the names are not in there. */
 bool kernel_names_read(KernelNames *ret);
 bool kernel_names_read_file(KernelNames *ret, FILE *symbols);
 void kernel_names_deinit(KernelNames *names);

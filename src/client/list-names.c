@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What can be recorded by name: the kernel's events, and programs' categories
+ * Lists of names: the kernel's events, and programs' categories
  */
 
 #include <glib/gi18n.h>
@@ -120,7 +120,7 @@ static ExitStatus get_events(GArray **ret, const BusClient *client) {
         return STATUS_OK;
 }
 
-/* "\tfield:int prev_prio;\toffset:28;...", but for those that all events have. */
+/* Lines such as "\tfield:int prev_prio;\toffset:28;...". Fields that all events have are left out. */
 static char **parse_fields(const char *format) {
         static const char begin[] = "\tfield:";
         g_autoptr(GStrvBuilder) fields = g_strv_builder_new();

@@ -16,16 +16,16 @@ typedef struct ListKind {
         size_t n_columns;
         ExitStatus (*get)(GArray **ret, const BusClient *client); /* NULL: needs no service */
         size_t n_item;
-        size_t name_offset; /* of a char * in it, which is what a GLOB is compared with; or NULL */
+        size_t name_offset; /* of the char * that a GLOB is compared with, which may be NULL */
         void (*add_row)(Table *table, const void *item);
         void (*write)(JsonWriter *writer, const void *item);
-        /* Looks up more of what is left to be shown, and says how many columns that fills; or NULL. */
+        /* Looks up more about the entries that are left, and returns how many columns that fills; or NULL. */
         ExitStatus (*describe)(size_t *n_columns, GArray *list, const Invocation *invocation);
 } ListKind;
 
 #define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
 
-/* What "list" may be told: --sources, --no-start, --long. */
+/* The options of "list": --sources, --no-start, --long. */
 extern const GOptionEntry list_options[];
 
 /* Whether the list of data sources is asked for by option. */
@@ -34,7 +34,7 @@ bool list_is_of_sources(void);
 /* Whether producers may be started to be asked. */
 bool list_may_start(void);
 
-/* Whether more than names is asked for. */
+/* Whether more than names was asked for. */
 bool list_is_long(void);
 
 /* A cell of several words, "-" for none. */

@@ -116,7 +116,7 @@ static ExitStatus check_category(const NameCheck *check, const char *pattern) {
                                     "nothing has the category '%s'"),
                                   pattern,
                                   NULL);
-        if (!source->categories || !*source->categories) /* made as they are used */
+        if (!source->categories || !*source->categories) /* set up when they are first used */
                 return STATUS_OK;
         nearest = text_nearest(pattern,
                                (const char *const *)source->categories,

@@ -22,7 +22,7 @@ typedef enum Message {
         NO_MESSAGE,
 } Message;
 
-/* opentelemetry/proto/collector/trace/v1/trace_service.proto, and what it refers to. */
+/* Field numbers of opentelemetry/proto/collector/trace/v1/trace_service.proto and the messages in it. */
 static const struct {
         Message in;
         const char *key;
@@ -96,7 +96,7 @@ void otlp_writer_print(const OtlpWriter *writer, FILE *stream) {
                 fprintf(stream, "%s\n", writer->json.text->str);
 }
 
-/* Of the innermost open object. */
+/* The kind of the innermost open object. */
 static size_t find_field(const OtlpWriter *writer, const char *key) {
         size_t i = 0;
 

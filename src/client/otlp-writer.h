@@ -22,7 +22,7 @@ typedef struct OtlpWriter {
         WireWriter wire;
         struct {
                 int message;
-                uint32_t number; /* of the elements of an array; 0: it is an object */
+                uint32_t number; /* the field number of an array's elements; 0: an object */
                 size_t begin;
         } open[OTLP_DEPTH_MAX];
         size_t n_open;

@@ -11,7 +11,7 @@ static int on_too_long(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 static int outage_begin(Outage *outage) {
-        if (outage_is_on(outage)) /* a process of it was there, if only for a moment */
+        if (outage_is_on(outage)) /* a process of the service was there, if only for a moment */
                 return sd_event_source_set_time_relative(outage->timer, OUTAGE_MAX_USEC);
         sd_event_now(outage->options.event, CLOCK_MONOTONIC, &outage->since_usec);
         return sd_event_add_time_relative(outage->options.event,
@@ -44,7 +44,7 @@ static int outage_reconnect(Outage *outage) {
         return r;
 }
 
-/* Not from a handler of the connection that is replaced. */
+/* Must not run in a handler of the connection that is replaced. */
 static int on_reconnect(sd_event_source *source, void *userdata) {
         Outage *outage = userdata;
         int r = outage_reconnect(outage);
@@ -64,7 +64,7 @@ static int on_gone(void *userdata) {
         int r;
 
         if (!outage->options.can_go_on(outage->options.userdata))
-                /* Otherwise the call that is under way says how that went. */
+                /* Otherwise the call that is under way tells how it went. */
                 return is_closed ? outage->options.on_lost(outage->options.userdata) : 0;
         if (is_closed && !outage->options.socket)
                 return outage->options.on_lost(outage->options.userdata);

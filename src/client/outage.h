@@ -20,12 +20,12 @@
 typedef struct OutageOptions {
         BusClient *client;
         sd_event *event;
-        const char *socket; /* of a private service of ours, or NULL */
-        /* Whether what goes on now can go on afterwards. */
+        const char *socket; /* the keeper of our private service, or NULL */
+        /* Whether the work that is going on can continue afterwards. */
         bool (*can_go_on)(void *userdata);
-        /* A new connection: nothing of the old one is left, so what is watched there has to be watched again. */
+        /* There is a new connection, and the old one is gone: everything that was watched has to be watched again. */
         int (*on_connected)(void *userdata);
-        /* Somebody answers, or will. Comes again if the service goes once more before outage_end(). */
+        /* The service answers, or soon will. Called again if the service disappears once more before outage_end(). */
         int (*on_back)(void *userdata);
         int (*on_lost)(void *userdata);
         void *userdata;
@@ -41,14 +41,14 @@ typedef struct Outage {
 
 /* Must not be moved. Returns 0 or an errno. */
 int outage_watch(Outage *outage, const OutageOptions *options);
-/* With what it watches, so before the connection is closed. */
+/* Ends the watch as well, so call it before the connection is closed. */
 void outage_deinit(Outage *outage);
 
 static inline bool outage_is_on(const Outage *outage) {
         return outage->timer;
 }
 
-/* All is well again; returns how long it was. */
+/* The outage is over; returns how long it lasted. */
 uint64_t outage_end(Outage *outage);
 
 /* Whether a call has no reply because the service has gone, and another process of it may answer. */

@@ -16,7 +16,7 @@
 #include "shared/fd.h"
 
 #define TRACE_SUFFIX       ".pftrace"
-#define DEFAULT_NUMBER_MAX 1000 /* of files that begin within a second */
+#define DEFAULT_NUMBER_MAX 1000 /* numbered files that begin within one second */
 
 char *output_file_default_path(void) {
         time_t now = time(NULL);

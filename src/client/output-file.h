@@ -19,7 +19,7 @@ typedef struct OutputFile {
         int fd;
         char *path;     /* display name; "-": stdout */
         char *new_path; /* beside the one to replace, or NULL */
-        bool is_ours;   /* made here: discarding removes it */
+        bool is_ours;   /* we have made the file: discarding it removes it */
         OutputRelay relay;
 } OutputFile;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A failed write closes the reading end, so that the service hears of it as of any reader that has gone: EPIPE.
+ * A failed write closes the reading end. The service then gets EPIPE, as from any reader that has gone.
  */
 
 #include <errno.h>

@@ -15,7 +15,7 @@ typedef struct OutputRelay {
         pthread_t thread;
         bool is_running;
         int from, to;
-        int error; /* the thread's, until it has ended */
+        int error; /* used by the thread until it has ended */
 } OutputRelay;
 
 #define OUTPUT_RELAY_INIT \

@@ -119,7 +119,7 @@ bool parquet_column_add_int64(ParquetColumn *column, int64_t value) {
         return true;
 }
 
-/* Whether it is a whole number of 64 bits. */
+/* Whether the number is whole and fits into 64 bits. */
 static bool is_int64(double value) {
         return value >= -0x1p63 && value < 0x1p63 && value == floor(value);
 }
