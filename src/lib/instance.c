@@ -39,6 +39,7 @@ static void error_free(char *error) {
 }
 
 static Request *request_free(Request *request) {
+        assert_in_tests(request->n_open == 0);
         sd_bus_message_unref(request->call);
         memory_unref(request->memory);
         error_free(request->error);

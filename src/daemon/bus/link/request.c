@@ -2,6 +2,7 @@
 
 /* A request counts against its client's limit until it is answered or dropped. */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 
@@ -32,6 +33,7 @@ int request_refuse(sd_bus_error *error) {
 void request_deinit(Request *request) {
         if (!request->client)
                 return;
+        assert(request->client->n_requests > 0);
         list_unlink(&request->link);
         request->client->n_requests--;
         hub_touch(&request->client->hub_link); /* it may have been answered */

@@ -115,6 +115,7 @@ void turns_deinit(Turns *turns) {
                         sd_bus_message_unref(user_take_held(user));
                 user_free(user);
         }
+        assert(list_is_empty(&turns->users) && list_is_empty(&turns->waiting));
 }
 
 /*

@@ -14,6 +14,7 @@
  * sets grow by one user at a time. If there is no memory for that, a viewer misses a signal, and nothing else is wrong.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static bool uid_set_is_visible(const UidSet *set, const Bus *bus, const Client *
 static BusSource *source_free(BusSource *source) {
         if (!source)
                 return NULL;
+        assert(source->n_producers == 0);
         list_unlink(&source->dirty_link);
         uid_set_clear(&source->told);
         uid_set_clear(&source->changed);
@@ -135,6 +137,7 @@ static void free_node(void *node) {
 void bus_sources_deinit(Bus *bus) {
         tdestroy(bus->sources_by_name, free_node);
         bus->sources_by_name = NULL;
+        assert(list_is_empty(&bus->dirty_sources));
 }
 
 /* If this fails for lack of memory, a client misses a signal. */

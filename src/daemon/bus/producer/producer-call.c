@@ -5,6 +5,7 @@
  * program.
  */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "bus/producer/producer-call.h"
@@ -91,6 +92,7 @@ static void call_leave_queue(ProducerCall *call) {
 static ProducerCall *producer_call_free(ProducerCall *call) {
         call_take_back(call);
         call_leave_queue(call);
+        assert(call->producer->n_calls > 0 && call->producer->n_call_bytes >= call->n_bytes);
         call->producer->n_calls--;
         call->producer->n_call_bytes -= call->n_bytes;
         charge_shrink(&call->producer->call_charge, BUS_CALL_BYTES + call->n_bytes);

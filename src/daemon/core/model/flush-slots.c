@@ -2,6 +2,8 @@
 
 /* The producers that a flush has asked, and what has become of that. */
 
+#include <assert.h>
+
 #include "core/model/flush.h"
 #include "core/model/session-buffer.h"
 #include "core/model/session.h"
@@ -15,6 +17,7 @@ Flush *flush_free(Flush *flush) {
         if (!flush)
                 return NULL;
         if (list_is_linked(&flush->link)) {
+                assert(flush->session->n_flushes > 0);
                 list_unlink(&flush->link);
                 flush->session->n_flushes--;
         }

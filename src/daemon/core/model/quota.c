@@ -246,6 +246,7 @@ int charge_grow(Charge *charge, uint64_t n) {
 }
 
 void charge_shrink(Charge *charge, uint64_t n) {
+        assert(charge->n >= n);
         charge->owner->used[charge->slot] -= n;
         charge->quota->used[charge->slot] -= n;
         charge->n -= n;
@@ -257,7 +258,10 @@ void charge_deinit(Charge *charge) {
         if (!owner)
                 return;
         charge_shrink(charge, charge->n);
+        assert(owner->n_charges > 0);
         if (--owner->n_charges == 0) {
+                for (size_t i = 0; i < ARRAY_SIZE(owner->used); i++)
+                        assert(owner->used[i] == 0);
                 list_unlink(&owner->link);
                 free(owner);
         }

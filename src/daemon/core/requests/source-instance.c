@@ -226,6 +226,7 @@ SourceInstance *instance_free(SourceInstance *instance) {
         instance_leave_producer(instance);
         list_unlink(&instance->changed_link);
         if (list_is_linked(&instance->session_link)) {
+                assert(instance->session->n_instances > 0 && instance->source->n_instances > 0);
                 list_unlink(&instance->session_link);
                 instance->session->n_instances--;
                 instance_count(instance, -1);

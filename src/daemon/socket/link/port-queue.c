@@ -5,6 +5,7 @@
  * that belongs to its first byte.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -143,6 +144,7 @@ void port_queue_deinit(PortConnection *connection) {
 
         list_for_each (message, &connection->queue, link)
                 message_free(message);
+        assert(list_is_empty(&connection->queue));
         port_user_release(connection, connection->n_queued);
         connection->n_queued = 0;
 }
