@@ -176,6 +176,14 @@ static int record_startup(void) {
         return dt_startup_record(&(dt_startup_options){ .categories = "render" });
 }
 
+/* No function of the library is a cancellation point, and each leaves its caller as it was. */
+static void assert_can_be_cancelled(void) {
+        int state;
+
+        ck_assert_int_eq(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state), 0);
+        ck_assert_int_eq(state, PTHREAD_CANCEL_ENABLE);
+}
+
 /* Until nothing fails. Returns how many times it has. */
 static unsigned try_call(int (*call)(void)) {
         for (unsigned i = 0;; i++) {
@@ -185,6 +193,7 @@ static unsigned try_call(int (*call)(void)) {
                 arm(i);
                 r = call();
                 is_short = disarm();
+                assert_can_be_cancelled();
                 ck_assert_int_eq(r, is_short ? -ENOMEM : 0);
                 if (!is_short)
                         return i;
@@ -201,6 +210,7 @@ static unsigned try_first_call(int (*call)(void)) {
                 arm(i);
                 r = call();
                 disarm();
+                assert_can_be_cancelled();
                 if (r == 0)
                         return n_failures;
                 ck_assert_int_eq(r, -ENOMEM);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <time.h>
+#include <unistd.h>
+
 #include "test.h"
 #include "track-world.h"
 
@@ -194,6 +197,47 @@ START_TEST(test_sessions_that_lose_events_find_back_to_each_other) {
 }
 END_TEST
 
+static const TraceEvent *last_event(const Trace *trace) {
+        return &trace->events[trace->n_events - 1];
+}
+
+START_TEST(test_events_of_several_sessions_are_as_short_as_those_of_one) {
+        World *world = world_new();
+        size_t n_packet;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 3; i++)
+                DT_INSTANT(render, "known");
+        world_read_all(world);
+        n_packet = last_event(world->trace)->n_packet;
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 3; i++)
+                DT_INSTANT(render, "known");
+        world_read_all(world);
+        ck_assert_uint_lt(last_event(world->trace)->n_packet, n_packet + n_packet / 2);
+        world_free(world);
+}
+END_TEST
+
+/* The first event with a name takes the long way, and the next one's time counts from it. */
+START_TEST(test_an_event_is_at_its_time_after_one_with_a_new_name) {
+        World *world = world_new();
+        struct timespec now;
+
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "first");
+        usleep(20000);
+        DT_INSTANT(render, "new");
+        DT_INSTANT(render, "first");
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        world_read_all(world);
+        ck_assert_str_eq(last_event(world->trace)->name, "first");
+        ck_assert_uint_le(last_event(world->trace)->ns,
+                          (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + 1000000);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_more_sessions_than_there_is_room_for_are_refused) {
         World *world = world_new();
 
@@ -218,4 +262,6 @@ TEST_MAIN("track-sessions",
           test_a_session_that_comes_later_hears_the_time_but_no_ends_from_before,
           test_a_session_that_is_cleared_leaves_its_like_whole,
           test_sessions_that_lose_events_find_back_to_each_other,
+          test_events_of_several_sessions_are_as_short_as_those_of_one,
+          test_an_event_is_at_its_time_after_one_with_a_new_name,
           test_more_sessions_than_there_is_room_for_are_refused)

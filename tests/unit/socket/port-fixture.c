@@ -16,7 +16,7 @@ static sd_event *event;
 PortConnection *connection;
 size_t n_open, n_calls, n_drained, n_works, n_slow, n_slow_before;
 int taken_fd;
-int open_answer;
+int open_answer, break_error;
 
 static int echo(void *port, const PortRequest *request, const void *data, size_t n_data) {
         n_calls++;
@@ -48,7 +48,7 @@ static int flood(void *port, const PortRequest *request, const void *data, size_
 }
 
 static int break_it(void *port, const PortRequest *request, const void *data, size_t n_data) {
-        return -EBADMSG;
+        return break_error;
 }
 
 /* For longer than a turn. */
@@ -120,6 +120,7 @@ void port_setup(void) {
         n_open = n_calls = n_drained = n_works = n_slow = 0;
         taken_fd = -1;
         open_answer = 0;
+        break_error = -EBADMSG;
         ck_assert_int_ge(sd_event_new(&event), 0);
         with_event.event = event;
         ck_assert_int_eq(service_new(&service, &info, &ops, NULL, 0), 0);

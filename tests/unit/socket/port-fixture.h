@@ -29,6 +29,7 @@ extern size_t n_slow,
         n_slow_before;  /* the latter when an echo that begins with "?" was called for */
 extern int taken_fd;    /* by METHOD_TAKE_FD */
 extern int open_answer; /* of PortService.open() */
+extern int break_error; /* of METHOD_BREAK */
 
 void port_setup(void);
 void port_teardown(void);

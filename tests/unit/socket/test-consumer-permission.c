@@ -2,6 +2,7 @@
 
 /* What a consumer needs polkit for: the call waits for the answer, and so does all that the peer says after it. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -216,6 +217,27 @@ CONSUMER_WORLD_TEST(test_an_endless_session_that_may_not_be_left_ends_with_its_c
         end();
 }
 
+static int
+on_ask_in_vain(AccessQuestion **ret, void *host, const AccessAsk *ask, AccessRefusal *refusal) {
+        return -ENOMEM;
+}
+
+CONSUMER_WORLD_TEST(test_a_question_that_cannot_be_asked_costs_the_connection) {
+        static const AccessOps failing = { .ask = on_ask_in_vain, .cancel = on_cancel };
+
+        begin(&failing);
+        world_enable(&consumer, CONFIG_ONE("com.example"), -1);
+        world_run(&consumer);
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+        detach("key");
+        world_run(&consumer);
+        ck_assert(consumer.is_closed);
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        consumer_client_deinit(&consumer);
+        world_connect(&consumer);
+        end();
+}
+
 CONSUMER_WORLD_TEST(test_a_key_is_taken_by_who_has_it_first) {
         ConsumerClient other;
         uint64_t request;
@@ -337,6 +359,7 @@ TEST_MAIN("socket-consumer-permission",
           test_questions_of_who_leaves_are_taken_back,
           test_an_endless_session_is_left_when_that_is_granted,
           test_an_endless_session_that_may_not_be_left_ends_with_its_consumer,
+          test_a_question_that_cannot_be_asked_costs_the_connection,
           test_a_key_is_taken_by_who_has_it_first,
           test_a_user_clones_the_own_session_of_a_name,
           test_a_session_that_is_granted_too_late_is_refused,

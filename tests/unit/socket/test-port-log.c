@@ -2,6 +2,7 @@
 
 /* What is logged about peers: everything that is refused, never more than a line each, and not many. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -47,6 +48,28 @@ PORT_TEST(test_a_peer_that_may_not_bind_is_logged) {
         close(client);
 }
 
+PORT_TEST(test_why_a_peer_is_disconnected_is_logged) {
+        static const struct {
+                int error;
+                const char *why;
+        } cases[] = { { -EBADMSG, "what it sends is no frame" },
+                      { -EMSGSIZE, "its frame is longer than frames may be" },
+                      { -ENOMEM, "Cannot allocate memory" } };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_(freep) char *log = NULL;
+                const int client = bound_client();
+
+                break_error = cases[i].error;
+                log_capture_begin();
+                call(client, METHOD_BREAK, "");
+                ck_assert(is_disconnected(client));
+                log = log_capture_end();
+                ck_assert_logs(log, cases[i].why);
+                close(client);
+        }
+}
+
 /* Neither on one connection, nor by coming again and again. */
 PORT_TEST(test_a_peer_cannot_fill_the_log) {
         _cleanup_(freep) char *log = NULL;
@@ -74,4 +97,5 @@ PORT_TEST(test_a_peer_cannot_fill_the_log) {
 TEST_MAIN("port-log",
           test_what_is_refused_is_logged_with_its_peer,
           test_a_peer_that_may_not_bind_is_logged,
+          test_why_a_peer_is_disconnected_is_logged,
           test_a_peer_cannot_fill_the_log)

@@ -212,6 +212,18 @@ PORT_TEST(test_nothing_is_read_from_a_peer_that_is_paused) {
         close(client);
 }
 
+PORT_TEST(test_a_paused_peer_that_leaves_gives_up_what_it_has_sent) {
+        const int client = bound_client();
+        const size_t n_before = n_calls;
+
+        port_connection_pause(connection);
+        call(client, METHOD_ECHO, "later");
+        close(client);
+        run();
+        ck_assert_uint_eq(n_open, 0);
+        ck_assert_uint_eq(n_calls, n_before);
+}
+
 PORT_TEST(test_a_peer_is_sent_nothing_while_its_port_closes) {
         const int client = bound_client();
         uint8_t byte;
@@ -234,4 +246,5 @@ TEST_MAIN("port",
           test_empty_frames_and_identities_are_passed_over,
           test_an_unknown_request_is_said_to_be_one,
           test_nothing_is_read_from_a_peer_that_is_paused,
+          test_a_paused_peer_that_leaves_gives_up_what_it_has_sent,
           test_a_peer_is_sent_nothing_while_its_port_closes)

@@ -45,6 +45,26 @@ PORT_WORLD_TEST(test_each_descriptor_that_is_refused_is_told_and_logged) {
         client_deinit(&app);
 }
 
+PORT_WORLD_TEST(test_a_name_that_is_too_long_is_refused) {
+        _cleanup_(freep) char *log = NULL;
+        char name[SOURCE_NAME_MAX + 2];
+        ProducerClient app;
+
+        memset(name, 'x', sizeof(name));
+        name[SOURCE_NAME_MAX] = 0;
+        world_connect_app(&app, "app", "track_event");
+        world_reply(&app, client_register_source(&app, name, 0));
+        ck_assert_uint_eq(producer_n_sources(service_next_producer(f.service, NULL)), 2);
+        name[SOURCE_NAME_MAX] = 'x';
+        name[SOURCE_NAME_MAX + 1] = 0;
+        log_capture_begin();
+        assert_is_told(&app, client_register_source(&app, name, 0));
+        log = log_capture_end();
+        ck_assert_logs(log, "it cannot offer \"\": its name");
+        ck_assert_uint_eq(producer_n_sources(service_next_producer(f.service, NULL)), 2);
+        client_deinit(&app);
+}
+
 PORT_WORLD_TEST(test_an_update_of_what_is_not_registered_fails) {
         _cleanup_(freep) char *log = NULL;
         ProducerClient app;
@@ -195,6 +215,7 @@ TEST_MAIN("producer-refusals",
           test_commands_that_nobody_asks_for_are_limited,
           test_commands_that_wait_are_limited_in_bytes_as_well,
           test_each_descriptor_that_is_refused_is_told_and_logged,
+          test_a_name_that_is_too_long_is_refused,
           test_an_update_of_what_is_not_registered_fails,
           test_an_update_that_is_too_large_fails_and_changes_nothing,
           test_what_is_not_offered_cannot_be_taken_back,
