@@ -33,7 +33,7 @@
 
 typedef struct Accepted {
         int fd;
-        int kind; /* the caller's: of the socket that it came from */
+        int kind; /* the caller's data of the socket that the connection came from */
         uid_t user;
 } Accepted;
 
@@ -50,7 +50,7 @@ typedef struct AcceptQueue {
 } AcceptQueue;
 
 void accept_queue_init(AcceptQueue *queue);
-/* Nothing may wait in it. */
+/* No connection may wait in the queue. */
 void accept_queue_deinit(AcceptQueue *queue);
 
 /* Whether a connection of this uid would be refused now, as far as that is known without looking up its login user. */

@@ -18,7 +18,7 @@
 #include "shared/macro.h"
 
 #define ACCEPTOR_SOCKETS_MAX 16
-#define ACCEPTOR_BURST       64 /* from one socket, before the others have their turn */
+#define ACCEPTOR_BURST       64 /* connections from one socket, before the others have their turn */
 #define ACCEPTOR_BACKLOG     4096
 
 typedef struct Acceptor Acceptor;
@@ -30,7 +30,7 @@ typedef struct AcceptorOptions {
 } AcceptorOptions;
 
 int acceptor_new(Acceptor **ret, const AcceptorOptions *options);
-/* What waits is closed. */
+/* Connections that wait are closed. */
 Acceptor *acceptor_free(Acceptor *acceptor);
 DEFINE_CLEANUP(Acceptor *, acceptor_free)
 
@@ -53,7 +53,7 @@ void acceptor_remind(Acceptor *acceptor);
  * becomes readable when one does. */
 bool acceptor_take(Acceptor *acceptor, Accepted *ret);
 
-/* Once stopped: what waits. */
+/* After the end: the connections that wait. */
 bool acceptor_take_waiting(Acceptor *acceptor, Accepted *ret);
 /* Once the thread is stopped: first the connections that wait, then those that the kernel has. */
 bool acceptor_take_any(Acceptor *acceptor, Accepted *ret);

@@ -98,8 +98,8 @@ static bool is_plain(Frame *ret, const uint8_t *data, size_t n) {
                frame_read_fields(&fields, data, n) == 0 && fields.n_fds == 0;
 }
 
-/* The bytes of the first message of a look, and of those behind it that need no other look: each look at a socket with
- * many messages costs more than it takes to read them. */
+/* The bytes of the first message of a look, and of the following messages that need no look of their own: with
+ * many messages in a socket, a look costs more than reading them. */
 static size_t count_plain(const uint8_t *data, size_t n, size_t n_first) {
         size_t n_plain = n_first;
         Frame frame;
@@ -148,7 +148,7 @@ bool flow_admit(GateFlow *flow) {
                 gate_break(flow->gate, "it does not speak D-Bus");
                 return false;
         }
-        /* A look ends with the first bytes that carry descriptors. Epoll tells of bytes that arrive later. */
+        /* A look ends with the first bytes that carry descriptors. Epoll reports bytes that arrive later. */
         flow->is_alone = n == frame.n_bytes && n < LOOK_BYTES;
         if (flow->is_from_peer)
                 return flow->gate->options.is_bus ? admit_from_bus(flow, &frame, n)

@@ -110,7 +110,7 @@ static bool flow_take(GateFlow *flow) {
         return flow->held.n == 0 ? flow_take_first(flow) : flow_take_more(flow);
 }
 
-/* Whatever sd-bus sends is read at any time, so that it does not pile up, uncounted, in the socket. */
+/* Messages from sd-bus are read at any time, so that they do not pile up, uncounted, in the socket. */
 static bool flow_must_wait(const GateFlow *flow) {
         return !list_is_empty(&flow->queue) && (flow->is_from_peer || flow->gate->options.is_bus);
 }

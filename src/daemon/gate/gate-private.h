@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * What the parts of a gate know of each other.
+ * Gate, inside: what the parts of a gate share
  *
- *      gate.c          gates come, have their turn and go
+ *      gate.c          gates are made, have their turns and end
  *      gate-flow.c     one direction: messages are read whole, and passed on
- *      gate-lines.c    what is said before the first message
+ *      gate-lines.c    the handshake before the first message
  *      gate-admit.c    which messages, and which descriptors, are let through
  *      gate-refuse.c   replies that are too long
- *      gate-write.c    bytes and descriptors out
- *      gate-read.c     bytes and descriptors in
- *      gate-watch.c    what epoll tells
+ *      gate-write.c    writes bytes and descriptors
+ *      gate-read.c     reads bytes and descriptors
+ *      gate-watch.c    what epoll reports
  *      gate-break.c    the end of a gate
- *      gate-user.c     users and what is held for them
+ *      gate-user.c     users, and the bytes held for them
  *
  * Calls go down in this list only.
  */
@@ -25,14 +25,14 @@
 #include "shared/list.h"
 
 #define GATE_BUFFER_BYTES \
-        (64u << 10) /* messages up to here are not copied; headers are no longer */
+        (64u << 10) /* messages up to this length are not copied; headers are shorter */
 
 /* One login user with at least one gate. */
 typedef struct GateUser {
         uid_t user;
         size_t n_gates;
-        size_t n_bytes; /* held for all of them */
-        size_t n_peak;  /* since there were none */
+        size_t n_bytes; /* bytes held for all of the user's gates */
+        size_t n_peak;  /* the most that were held since there were none */
         List link;      /* gates->users */
 } GateUser;
 
@@ -40,7 +40,7 @@ struct Gates {
         int fd;                            /* epoll of sockets and stand-ins */
         List ready;                        /* Gate */
         List users;                        /* GateUser */
-        uint8_t buffer[GATE_BUFFER_BYTES]; /* of whichever flow reads */
+        uint8_t buffer[GATE_BUFFER_BYTES]; /* descriptors of whichever flow reads */
 };
 
 /* The data of an event: a gate, and in the lowest bit which of its two descriptors. */
@@ -66,25 +66,25 @@ typedef struct GateFlow {
         Gate *gate;
         int from, to; /* the gate's */
         bool is_from_peer;
-        bool is_readable, is_writable; /* as far as is known */
+        bool is_readable, is_writable; /* the length of that, as far as it is known */
         bool is_hung_up;               /* nothing more arrives */
-        bool is_ended;                 /* and that was read */
+        bool is_ended;                 /* and everything before that was read */
         bool awaits_room;              /* epoll tells when `to` has room */
 
         bool has_lines;
         unsigned n_lines; /* so far */
 
-        uint64_t n_need;  /* of the message that is being read; 0: no message */
+        uint64_t n_need;  /* length of the message that is being read; 0: no message */
         bool is_alone;    /* nothing followed it, unless it has descriptors */
-        uint64_t n_asked; /* of the message that waits for gate_answer() */
+        uint64_t n_asked; /* length of the message that waits for gate_answer() */
         GateCall asked;   /* likewise */
-        const char *why;  /* it is refused, if it is */
-        uint64_t n_skip;  /* of one that is dropped */
-        Bytes held;       /* of the message that is being read */
+        const char *why;  /* why it is refused, or NULL */
+        uint64_t n_skip;  /* remaining bytes of a message that is dropped */
+        Bytes held;       /* bytes of the message that is being read */
         size_t n_fds;     /* likewise */
         int fds[GATE_FDS_MAX];
         uid_t fds_user;
-        bool keeps_fds; /* the message bus passes them */
+        bool keeps_fds; /* the message bus passes descriptors */
 
         List queue; /* GateMessage */
         size_t n_queued;
@@ -101,7 +101,7 @@ struct Gate {
         GateRefusal refusal;
         bool has_taken; /* a reply, of which the peer was told nothing */
         bool is_broken;
-        bool has_passed; /* something, in this turn */
+        bool has_passed; /* something was passed on in this turn */
         bool has_ended;  /* sd-bus was told that nothing more follows */
         List ready_link;
 };
@@ -110,19 +110,19 @@ struct Gate {
 int gate_join_user(Gate *gate);
 void gate_leave_user(Gate *gate);
 
-/* Counts bytes as held for the user. false: that would be too many. */
+/* Counts bytes as held for the user. Returns false if that would be too many. */
 bool gate_hold(Gate *gate, size_t n);
 void gate_release(Gate *gate, size_t n);
 
-/* It has its turn soon. */
+/* Gives the gate a turn soon. */
 void gate_is_ready(Gate *gate);
 
-/* The peer must go. */
+/* Breaks the gate, so that the peer is disconnected. */
 void gate_break(Gate *gate, const char *why);
 
 /* From now on the gate becomes ready when one of its descriptors does. */
 int gate_watch(Gate *gate);
-/* Ends that, as the peer's socket may stay open for a while. */
+/* Ends that; the peer's socket may stay open for a while. */
 void gate_unwatch(Gate *gate);
 /* Whether epoll is to tell the flow when there is room to write. */
 void gate_await_room(GateFlow *flow, bool is_wanted);
@@ -133,13 +133,13 @@ void gate_log(Gate *gate, uid_t user, const char *what, const char *why);
 void flow_init(GateFlow *flow, Gate *gate, int from, int to, bool is_from_peer);
 void flow_deinit(GateFlow *flow);
 
-/* Returns whether it has done anything; then there may be more to do. Breaks the gate if it must. */
+/* Returns whether anything was done; if so, there may be more to do. Breaks the gate if it must. */
 bool flow_step(GateFlow *flow);
 
 /* Sends or queues bytes. The descriptors are taken over, or closed. */
 void flow_send(GateFlow *flow, const void *data, size_t n);
 void flow_send_with(GateFlow *flow, const uint8_t *data, size_t n, int *fds, size_t n_fds);
-/* Sends queued bytes. false: there is no room for more. */
+/* Sends queued bytes. Returns false if there is no room for more. */
 bool flow_flush(GateFlow *flow);
 void flow_free_message(GateFlow *flow, GateMessage *message);
 
@@ -161,13 +161,13 @@ bool flow_take_line(GateFlow *flow);
 /* Looks at the next message, and sets how much of it is needed or skipped. false: its header has not arrived
  * completely. */
 bool flow_admit(GateFlow *flow);
-/* Of a message of the service, whose first `n` bytes are here: sends an error instead if it is a reply that is too
- * long. */
+/* Takes a message of the service whose first `n` bytes are here. If it is a reply that is too long, sends an
+ * error in its place. */
 bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, size_t n);
-/* Answers a call from the message bus that is dropped. */
+/* Answers a call from the message bus that has been dropped. */
 GateCall gate_call_of(const FrameFields *fields);
 void gate_refuse_call(Gate *gate, const GateCall *call, const char *text);
-/* The answer to the question that it has asked. */
+/* Takes the answer to the gate's last question. */
 void flow_take_answer(GateFlow *flow, const GateAnswer *answer);
 /* The message has arrived: checks that it has as many descriptors as it claims, and replaces them. */
 bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n);

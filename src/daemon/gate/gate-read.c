@@ -33,7 +33,7 @@ size_t flow_count(GateFlow *flow, ssize_t n) {
         if (n > 0)
                 return (size_t)n;
         if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-                flow->is_hung_up = true; /* EOF, or as good as that */
+                flow->is_hung_up = true; /* EOF, or an error that ends the connection */
         if (n == 0 || errno != EINTR)
                 flow_wait(flow);
         return 0;

@@ -2,7 +2,7 @@
 
 /*
  * A reply that is too long is taken from sd-bus and forgotten. An error with its serial numbers goes out instead, or
- * nothing: then the caller of gate_refuse_replies() sees to it that there is another reply later.
+ * nothing: then the caller of gate_refuse_replies() makes sure that there is another reply later.
  *
  * A call that is dropped is answered here, too, as sd-bus never sees it.
  */
@@ -13,7 +13,7 @@
 #include "gate/gate-private.h"
 #include "shared/names.h"
 
-#define REPLY_BYTES_MAX 1024 /* of the error: names are short, and so is the text */
+#define REPLY_BYTES_MAX 1024 /* room for the error: its names and its text are short */
 
 /* The D-Bus specification, "Header Fields". */
 enum {
@@ -23,7 +23,7 @@ enum {
         FIELD_SIGNATURE = 8,
 };
 
-/* A message in the byte order of this machine. What no longer fits is left out, and `is_whole` with it. */
+/* A message in the byte order of this machine. Fields that do not fit are left out, and `is_whole` is then false. */
 typedef struct Message {
         uint8_t data[REPLY_BYTES_MAX];
         size_t n;
@@ -123,7 +123,7 @@ bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, 
         return true;
 }
 
-/* sd-bus counts from 1, and never gets here. */
+/* sd-bus counts from 1, and never reaches 0 again. */
 #define OWN_SERIAL UINT32_MAX
 
 GateCall gate_call_of(const FrameFields *fields) {

@@ -28,7 +28,7 @@ typedef enum QuestionState {
 struct GateThread {
         GateThreadOptions options;
         Gates *gates;
-        Gate *gate; /* NULL: it is over */
+        Gate *gate; /* NULL: the gate has ended */
         int wake_fd;
         pthread_t thread;
         bool is_running; /* the thread was started and must be joined */
@@ -96,7 +96,7 @@ static void wake(GateThread *thread) {
         eventfd_write(thread->wake_fd, 1);
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Called with the lock, which is released meanwhile. */
 static void answer_question(GateThread *thread) {
         const GateQuestion question = thread->asked;
         GateAnswer answer;
@@ -159,12 +159,12 @@ int gate_thread_fd(const GateThread *thread) {
         return gates_fd(thread->gates);
 }
 
-/* The longest time to sleep; 0: it is time to end. */
+/* The longest time to sleep; 0: the deadline has passed. */
 static int next_wait_ms(const GateThread *thread) {
         return gate_is_closed_by_service(thread->gate) ? GATE_LINGER_MS : -1;
 }
 
-/* Called with the lock held, which is released meanwhile. false: the gate is over. */
+/* Called with the lock held, which is released meanwhile. Returns false if the gate has ended. */
 static bool turn(GateThread *thread) {
         struct pollfd wait = { .fd = gates_fd(thread->gates), .events = POLLIN };
         int n;

@@ -21,7 +21,7 @@
 typedef struct GateThread GateThread;
 
 typedef struct GateThreadOptions {
-        int fd; /* of the message bus; always taken over */
+        int fd; /* the socket of the message bus; always taken over */
         /* The login user of a sender, or a negative errno: the sender has gone. Called on the thread; may block. */
         int (*find_user)(void *userdata, const char *sender, uid_t *ret);
         void *userdata;
@@ -38,7 +38,8 @@ DEFINE_CLEANUP(GateThread *, gate_thread_free)
 void gate_thread_hand_over(GateThread *thread);
 void gate_thread_take_back(GateThread *thread);
 
-/* To be polled for input; gate_thread_turn() then does the work, and returns whether there is more at once. */
+/* A descriptor to poll for input. gate_thread_turn() then does the work, and returns whether there is more to do
+ * at once. */
 int gate_thread_fd(const GateThread *thread);
 bool gate_thread_turn(GateThread *thread);
 /* sd-bus has sent something: it leaves now rather than at the next turn. */
@@ -47,5 +48,5 @@ void gate_thread_pump(GateThread *thread);
 void gate_thread_refuse_replies(GateThread *thread, const GateRefusal *refusal);
 /* gate_has_taken() */
 bool gate_thread_has_taken(GateThread *thread);
-/* What the message bus has not read (gate_n_unread()). */
+/* How many bytes the message bus has not read (gate_n_unread()). */
 size_t gate_thread_n_unread(const GateThread *thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Bytes and descriptors out: sent at once if the socket takes them, and queued otherwise. */
+/* Writes bytes and descriptors: at once if the socket takes them, and queued otherwise. */
 
 #include <errno.h>
 #include <sys/socket.h>

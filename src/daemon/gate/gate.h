@@ -26,15 +26,15 @@
 #include "shared/macro.h"
 
 /* A client that sends a longer message is disconnected. A longer message from the message bus is dropped. */
-#define GATE_MESSAGE_BYTES_MAX (4u << 20) /* two configs, and then some */
+#define GATE_MESSAGE_BYTES_MAX (4u << 20) /* more than two configs */
 #define GATE_FDS_MAX           16         /* in one message */
 
 /* Bytes that clients have not read, and those of their incomplete messages. A client that exceeds this is
  * disconnected. */
-#define GATE_QUEUE_BYTES_MAX    (8u << 20) /* of one of them, to be read */
+#define GATE_QUEUE_BYTES_MAX    (8u << 20) /* how long one of them has to be read */
 #define GATE_BYTES_PER_USER_MAX (32u << 20)
 
-#define GATE_MESSAGES_PER_TURN 4  /* from a client, before others have their turn */
+#define GATE_MESSAGES_PER_TURN 4  /* from a client, before other clients have their turn */
 #define GATE_EVENTS_PER_TURN   64 /* of all clients */
 
 typedef struct Gates Gates;
@@ -42,16 +42,16 @@ typedef struct Gate Gate;
 
 /* Whether a message from the message bus is accepted with its descriptors. */
 typedef struct GateQuestion {
-        int fd; /* the message bus's, where it waits */
+        int fd; /* the gate of the message bus, where the message waits */
         char sender[FRAME_NAME_BYTES];
-        bool is_refused; /* of the message: they are dropped in any case */
+        bool is_refused; /* the descriptors of the message are dropped in any case */
 } GateQuestion;
 
 typedef struct GateAnswer {
         bool is_wanted;
         bool is_gone;     /* the sender: nobody can be charged for the descriptors */
         uid_t user;       /* the login user of the sender, if it is known, or -1 */
-        size_t n_dropped; /* otherwise: this many bytes were read, with all descriptors */
+        size_t n_dropped; /* otherwise this many bytes were read, with all of the descriptors */
 } GateAnswer;
 
 /* Replies that are not passed on to the peer, which is sent an error instead. The texts stay valid. Without an error
@@ -67,12 +67,13 @@ typedef struct GateOptions {
         int fd;           /* the peer's socket; always taken over */
         uid_t uid;        /* of a client */
         uid_t user;       /* whose limits count for it: a login user */
-        bool is_bus;      /* the message bus, of which we are a client */
-        const char *guid; /* of this service, 32 digits; for clients */
+        bool is_bus;      /* the peer is the message bus, of which we are a client */
+        const char *guid; /* this service's id for clients, 32 digits */
 
         /* Messages were passed on, or no more will follow. Not called before `userdata` is set. */
         void (*passed)(void *userdata);
-        /* For the message bus. false: gate_answer() is called later, and nothing more is read until then. */
+        /* For the message bus: whether to admit a message. Returns false if gate_answer() will be called later;
+         * nothing more is read until then. */
         bool (*ask)(void *userdata, const GateQuestion *question, GateAnswer *ret);
         void *userdata;
 } GateOptions;
@@ -81,7 +82,7 @@ int gates_new(Gates **ret);
 Gates *gates_free(Gates *gates); /* no gate may be left */
 DEFINE_CLEANUP(Gates *, gates_free)
 
-/* To be polled for input; and whether there is work that needs no input. */
+/* A descriptor to poll for input, and whether there is work that needs no input. */
 int gates_fd(const Gates *gates);
 bool gates_are_ready(const Gates *gates);
 
@@ -91,7 +92,7 @@ void gates_turn(Gates *gates);
 /* Each write to this eventfd makes gates_fd() readable once. */
 int gates_add_wake(Gates *gates, int fd);
 
-/* The bytes held for this user. */
+/* How many bytes are held for this user. */
 size_t gates_n_bytes(const Gates *gates, uid_t user);
 
 /* *ret_fd is for sd-bus. */
@@ -106,19 +107,19 @@ DEFINE_CLEANUP(Gate *, gate_free)
 /* Answers the last question. */
 void gate_answer(Gate *gate, const GateAnswer *answer);
 
-/* For what sd-bus says from now on. */
+/* Sets what is refused of the replies that sd-bus sends from now on. */
 void gate_refuse_replies(Gate *gate, const GateRefusal *refusal);
 
 /* Whether the reply to the one call was too long, since this was asked last. */
 bool gate_has_taken(Gate *gate);
 
-/* sd-bus has said something: it goes out now rather than at the next turn. */
+/* sd-bus has sent something: passes it on now rather than at the next turn. */
 void gate_pump(Gate *gate);
 
-/* What the service has said and the peer has not read, in its socket as well: there the kernel counts what it needs
- * itself for each message. */
+/* How many bytes from the service the peer has not read, including those in its socket, where the kernel also
+ * counts what it needs itself for each message. */
 size_t gate_n_unread(const Gate *gate);
 
-/* Whether it is over: the service has closed its end and everything is sent, or the peer has gone. */
+/* Whether the gate has ended: the service has closed its end and everything is sent, or the peer has gone. */
 bool gate_is_over(const Gate *gate);
 bool gate_is_closed_by_service(const Gate *gate);

@@ -88,7 +88,7 @@ static void take_beginning(Handshake *handshake,
         }
 }
 
-/* Words that mean the same in every state, if they mean anything. */
+/* Words that mean the same in every state in which they are allowed. */
 static bool take_anytime(Handshake *handshake,
                          const char *line,
                          size_t n,

@@ -20,8 +20,8 @@
 typedef enum HandshakeState {
         HANDSHAKE_IDENTITY, /* the peer has not named its identity yet: AUTH */
         HANDSHAKE_DATA,     /* the peer was asked for the identity that it left out: DATA */
-        HANDSHAKE_BEGIN,    /* known; it may begin */
-        HANDSHAKE_DONE,     /* messages come from now on */
+        HANDSHAKE_BEGIN,    /* the identity is known; the peer may begin */
+        HANDSHAKE_DONE,     /* messages follow from now on */
 } HandshakeState;
 
 /* Embedded; the embedding object sets the first two fields. */

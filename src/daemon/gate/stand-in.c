@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A table of pipes: what the real descriptor of each stand-in is, and which of them nobody has any longer. */
+/* Stand-ins: a table of pipes, with the real descriptor of each stand-in, and which stand-ins nobody has any
+ * longer */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +120,7 @@ static int stand_in_free(StandIn *stand_in) {
         const int real = stand_in->real;
 
         list_unlink(&stand_in->link);
-        fd_close(stand_in->other_end); /* which also removes it from the epoll */
+        fd_close(stand_in->other_end); /* closing it also removes it from the epoll */
         free(stand_in);
         return real;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A session's state in two halves of a file, of which one counts. */
+/* Kept state: a session's state in one of two halves of a file */
 
 #include <errno.h>
 
@@ -16,7 +16,7 @@
 #define HALF_BYTES        ALIGN_UP(sizeof(RecordHead) + RECORD_BYTES_MAX, (size_t)MAPPING_ALIGNMENT)
 
 typedef struct RecordHead {
-        uint64_t check; /* of what is behind it */
+        uint64_t check; /* checksum of what follows */
         uint64_t n_bytes;
 } RecordHead;
 
@@ -24,7 +24,7 @@ struct KeptStateHead {
         uint64_t magic; /* stored last */
         uint32_t layout;
         uint32_t n_session; /* sizeof(KeptSession) */
-        uint32_t half;      /* 0: none yet; else which counts, from 1 */
+        uint32_t half;      /* 0: none yet; otherwise the half that is valid, from 1 */
         uint32_t n_tries;
         uint64_t alive_at;
 };
@@ -121,7 +121,7 @@ int kept_state_write(KeptState *state,
         return 0;
 }
 
-/* The checksum is for torn records; that its lengths fit is checked, too. */
+/* The checksum detects torn records; the record's lengths are checked as well. */
 int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_bytes) {
         const uint32_t half = state->head->half;
         const RecordHead *record;

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Kept state: what a session is besides its buffers, in a memfd for the process that comes after this one
+ * Kept state: a session without its buffers, in a memfd for the next process
  *
- * The file has two halves; a record is written whole into the one that does not count, with its length and a checksum,
- * and then made the one that counts by one store. So there is always one whole record, and the file never grows. Beside
- * them is the time until which the service was there.
+ * The file has two halves. A record is written as a whole into the half that is not valid, with its length and a
+ * checksum; then one store makes this half the valid one. So there is always one whole record, and the file never
+ * grows. Beside the halves is the time until which the service was running.
  */
 
 #include <stdbool.h>
@@ -26,12 +26,12 @@ typedef struct KeptSession {
         uint32_t scope;
         uint32_t is_public, is_partial, allows_missing;
         uint32_t detached, has_output;
-        uint32_t is_snapshot;           /* a trigger asked for it, and nobody has fetched it */
-        char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, of one that is not detached */
-        char key[KEPT_KEY_MAX + 1];     /* of one of Perfetto's consumer port; empty: it is not */
+        uint32_t is_snapshot; /* a trigger has asked for the session, and nobody has fetched it */
+        char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, if it is not detached */
+        char key[KEPT_KEY_MAX + 1]; /* its key on Perfetto's consumer port; empty: not from there */
         uint32_t n_buffers;
         uint32_t n_config; /* bytes */
-        uint32_t n_past;   /* bytes behind these: what the core says of it */
+        uint32_t n_past;   /* bytes after these: the core's own state of it */
 } KeptSession;
 
 #define KEPT_STATE_PAST_BYTES_MAX (4u << 20)
@@ -49,9 +49,9 @@ enum {
         KEPT_STATE_E_BROKEN, /* no state, or a torn one */
 };
 
-/* Without a record. Returns 0 or a negative errno. */
+/* Makes a file without a record. Returns 0 or a negative errno. */
 int kept_state_new(KeptState *state);
-/* One that another process has made; takes the descriptor over on success only. Returns 0, KEPT_STATE_E_… or
+/* Opens the file of another process; takes the descriptor over on success only. Returns 0, KEPT_STATE_E_… or
  * -ENOMEM. */
 int kept_state_find(KeptState *state, int fd);
 void kept_state_deinit(KeptState *state);
@@ -61,11 +61,12 @@ int kept_state_write(KeptState *state,
                      const KeptSession *session,
                      const void *config,
                      const void *past);
-/* The record and a copy of its config with its past behind that, which the caller frees. Returns 0,
+/* Reads the record, and copies its config and the core's state after it; the caller frees the copy. Returns 0,
  * KEPT_STATE_E_BROKEN or -ENOMEM. */
 int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_bytes);
 
-/* One more process tries to go on with it; which one that is since the last success. */
+/* Counts that one more process tries to go on with the session. Returns how many have tried since the last
+ * success. */
 uint32_t kept_state_try(KeptState *state);
 void kept_state_succeed(KeptState *state);
 

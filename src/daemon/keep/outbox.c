@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The row of batches is a ring of entries; what is behind n_pushed or before n_put counts for nothing. */
+/* Outbox: its row of batches is a ring of entries, of which only those from n_put to n_pushed are valid */
 
 #include <errno.h>
 
@@ -9,17 +9,17 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-#define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* "DO" and the rest */
+#define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* "DOut box" */
 #define OUTBOX_LAYOUT 2
 #define NO_CELL       UINT32_MAX
 #define IS_FULL       (UINT64_C(1) << 63)
-#define MOVED_BITS    40 /* of a batch, with its number above */
+#define MOVED_BITS    40 /* of a position in a batch; the batch's number is above them */
 
 typedef struct OutboxEntry {
         uint32_t cell; /* or NO_CELL */
         uint32_t n_bytes;
         uint32_t is_end;
-        uint32_t has_end; /* this one, or one before */
+        uint32_t has_end; /* this batch or an earlier one is the end */
         uint64_t n_packets;
         uint64_t said;
 } OutboxEntry;
@@ -28,7 +28,7 @@ struct OutboxHead {
         uint64_t magic; /* stored last */
         uint32_t layout, cell_bytes;
         uint64_t began_at;
-        uint64_t n_pushed, n_put; /* each stored after what it makes true */
+        uint64_t n_pushed, n_put; /* each is stored last, after everything that it refers to */
         uint64_t announced, confirmed;
         OutboxEntry entries[OUTBOX_BATCHES_MAX];
         uint64_t ends[OUTBOX_BATCHES_MAX]; /* bytes written with each batch | IS_FULL */
@@ -78,7 +78,7 @@ static bool entry_is_possible(const OutboxEntry *entry) {
                (entry->cell < OUTBOX_BATCHES_MAX && entry->n_bytes <= OUTBOX_CELL_BYTES);
 }
 
-/* Which cells are in use; each by one batch. */
+/* The cells that are in use, each by one batch. */
 static bool outbox_check(Outbox *box) {
         const OutboxHead *head = box->head;
 
@@ -122,7 +122,7 @@ void outbox_deinit(Outbox *box) {
         *box = (Outbox)OUTBOX_INIT;
 }
 
-/* The lowest that is free: of a row that is short, few cells are ever touched. */
+/* The lowest free cell: while few batches wait, few cells are ever touched. */
 uint8_t *outbox_borrow(Outbox *box) {
         if (box->borrowed < 0) {
                 if (box->lent == UINT64_MAX)
@@ -171,7 +171,7 @@ void outbox_put(Outbox *box, uint64_t n_written, bool is_full) {
         __atomic_store_n(&head->n_put, head->n_put + 1, __ATOMIC_RELEASE);
 }
 
-/* What was said of another batch counts for nothing. */
+/* A position has the batch's number in it, so that one of another batch does not count. */
 static uint64_t position_of(const Outbox *box, uint64_t n_moved) {
         return box->head->n_put << MOVED_BITS | n_moved;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Moving data from a session to its output in batches, one in each turn of the main loop. */
+/* Session stream: moves data from a session to its output in batches, one in each turn of the main loop */
 
 #include <assert.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static void output_queue(SessionStream *output) {
         sd_event_source_set_enabled(output->pump->source, SD_EVENT_ON);
 }
 
-/* It has failed, is full or is done; or there is room again. */
+/* Called when the output has failed, is full or is done, or when there is room again. */
 static void on_output_changed(void *userdata) {
         SessionStream *output = userdata;
         const OutputOps *ops = output->pump->ops;
@@ -155,7 +155,7 @@ static void output_failed(SessionStream *output, int r) {
         output->is_due = false;
         output->is_finished = true;
         if (session_stream_is_read(output))
-                return; /* the read's trouble, not the session's */
+                return; /* this concerns the read alone, not the session */
         snprintf(output->error, sizeof(output->error), "output-failed: %s", strerror(-r));
         log_user(session_options(output->session)->owner.uid,
                  LOG_NOTICE,
@@ -252,7 +252,7 @@ void output_pump_deinit(OutputPump *pump) {
         pump->event = NULL;
 }
 
-/* What was recorded in excess is dropped; the end of the trace still comes. */
+/* Data that no longer fits is dropped; the end of the trace is still written. */
 static void output_became_full(SessionStream *output) {
         output->is_full = true;
         output->is_finished = false;
@@ -260,12 +260,12 @@ static void output_became_full(SessionStream *output) {
         session_output_full(output->session, pump_now(output->pump));
 }
 
-/* From here on nothing more is recorded for it, so that it is waited for: no longer than it takes something. */
+/* From here on nothing more is recorded for it. The output is waited for as long as it makes progress. */
 static void output_ending(SessionStream *output) {
         if (output->is_ending)
                 return;
         output->is_ending = true;
-        output->is_due = true; /* whatever the core says is due */
+        output->is_due = true; /* everything that the core says is due */
         output->n_moved = output->pump->ops->n_moved(output->output);
         output->moved_at = pump_now(output->pump);
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Access: how a transport has polkit asked
+ * Access: how a transport asks polkit
  *
- * A transport knows its peer, and what a session needs beyond its owner's own rights (core/model/policy.h). Polkit can
- * be reached on the system bus alone, so the host gives the transports this table. permission.h asks by it.
+ * A transport knows its peer, and what a session needs beyond its owner's own rights (core/model/policy.h). Polkit
+ * can only be reached on the system bus, so the host gives the transports this table. permission.h uses it.
  */
 
 #include <stdbool.h>
@@ -18,14 +18,14 @@ typedef struct AccessQuestion AccessQuestion;
 
 #define ACCESS_WHY_MAX 512
 
-/* The peer that is asked about: by its name on the bus, or else by its process. */
+/* The peer that polkit is asked about: by its name on the bus, or else by its process. */
 typedef struct AccessPeer {
         Identity identity;
-        uid_t user;       /* whose limits count for it */
-        const char *name; /* on the message bus; NULL: it is not there */
-        int pidfd;        /* of its process, the caller's; -1: the kernel has none to give */
-        /* BOOTTIME. 0: unknown. Its number may be another process's by now, so polkit is not asked about it; producers
-         * that guard a data source are, as they check the process themselves. */
+        uid_t user;       /* whose limits apply */
+        const char *name; /* its name on the message bus; NULL: it has none */
+        int pidfd; /* a pidfd of its process, which stays the caller's; -1: the kernel has none to give */
+        /* BOOTTIME; 0: unknown. Another process may then have its number by now, so polkit is not asked about it.
+         * Producers that guard a data source are asked, as they check the process themselves. */
         uint64_t connected_at_ns;
 } AccessPeer;
 
@@ -33,9 +33,9 @@ typedef enum AccessAnswer {
         ACCESS_GRANTED,
         ACCESS_DENIED,
         ACCESS_NEEDS_INTERACTION, /* a person would be asked, but the question does not allow it */
-        ACCESS_UNAVAILABLE,       /* no polkit here, or it does not answer */
-        ACCESS_ROOT_IS_SILENT, /* a producer that guards a data source wants to hear it of root itself */
-        ACCESS_LIMIT,          /* too much is asked at once, or for too much */
+        ACCESS_UNAVAILABLE,       /* polkit is not installed, or does not answer */
+        ACCESS_ROOT_IS_SILENT, /* a producer that guards a data source accepts this only from root itself */
+        ACCESS_LIMIT,          /* too many questions at once, or about too much */
 } AccessAnswer;
 
 /* Any answer but a grant, and what to tell the peer. */
@@ -44,14 +44,14 @@ typedef struct AccessRefusal {
         char why[ACCESS_WHY_MAX];
 } AccessRefusal;
 
-/* `refusal` is NULL when it is granted. The question is over and freed when it returns. Never called from inside an
- * op. */
+/* `refusal` is NULL if the peer's request is granted. The question is over and freed when it returns. Never
+ * called from inside an op. */
 typedef void (*AccessDone)(void *userdata, const AccessRefusal *refusal);
 
 typedef struct AccessAsk {
         const AccessPeer *peer;
         unsigned need;        /* one of POLICY_NEEDS_… */
-        const Config *config; /* for rules to look at */
+        const Config *config; /* polkit's rules can examine it */
         bool is_interactive;  /* a person may be asked */
         AccessDone done;
         void *userdata;
@@ -68,21 +68,21 @@ typedef struct AccessOps {
                    void *host,
                    const AccessAsk *ask,
                    AccessRefusal *ret_refusal);
-        /* Whether the peer may have producers started that say what of the system can be recorded
-         * (POLICY_NEEDS_TRACE_SYSTEM), as far as that is known without asking a person. The same; a refusal has no
-         * words, as the peer is not told. */
+        /* Asks whether producers may be started for the peer, to list what of the system can be recorded
+         * (POLICY_NEEDS_TRACE_SYSTEM), as far as polkit knows without asking a person. Otherwise the same; a
+         * refusal has no words, as the peer is not told. */
         int (*ask_quietly)(AccessQuestion **ret,
                            void *host,
                            const AccessPeer *peer,
                            AccessDone done,
                            void *userdata);
-        /* The asker is gone. */
+        /* Takes back a question whose asker is gone. */
         AccessQuestion *(*cancel)(AccessQuestion *question);
 } AccessOps;
 
-/* The table, and who answers. */
+/* The table, and the host that answers. */
 typedef struct AccessHost {
-        const AccessOps
-                *ops; /* NULL: there is nobody to ask, so that what needs asking is denied */
+        const AccessOps *
+                ops; /* NULL: there is nobody to ask, so everything that needs permission is denied */
         void *host;
 } AccessHost;

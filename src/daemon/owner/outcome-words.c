@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Outcomes of the core and of outputs in words that both transports use. */
+/* Outcome words: outcomes of the core and of outputs, in words that both transports use */
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The core owns the clone while it makes it, then the OwnedClone, and once it is adopted the OwnedSession. */
+/* Owned clone: the core owns the clone while making it, then the OwnedClone does, and once it is adopted the
+ * OwnedSession */
 
 #include "owner/owned-clone.h"
 

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Owned clone: a clone that a peer has asked for, until it is there
+ * Owned clone: a clone that a peer has asked for, until it is made
  *
- * Its output is opened first, as nothing is to happen to the original for a clone that cannot be written. The core
- * answers later, from inside its own work; the transport adopts the clone when the core has returned, and publishes it.
- * Embedded in the transport's request.
+ * Its output is opened first, so that nothing happens to the original if the clone cannot be written. The core
+ * answers later, from inside its own work; the transport adopts the clone when the core has returned, and publishes
+ * it. Embedded in the transport's request.
  */
 
 #include "core/session-clone.h"
@@ -15,18 +15,18 @@
 typedef struct OwnedClone OwnedClone;
 
 struct OwnedClone {
-        Session *source; /* NULL: nothing is asked */
+        Session *source; /* NULL: no clone was asked for */
         OwnedSession *
-                session; /* what the clone will be, with its output already; NULL once it is adopted */
+                session; /* the session that the clone will have, already with its output; NULL once adopted */
         /* Called from within the core, at the moment of the clone: only to mark, and to copy. */
         void (*answered)(OwnedClone *clone);
 
         bool is_answered;
-        int outcome; /* SESSION_E_… or a negative errno: there is no clone */
+        int outcome; /* SESSION_E_… or a negative errno if there is no clone */
         Session *cloned;
 };
 
-/* As session_clone(); `session` is allocated, and the clone's from now on. */
+/* The same as session_clone(); `session` is allocated, and belongs to the clone from now on. */
 int owned_clone_ask(OwnedClone *clone,
                     Session *source,
                     OwnedSession *session,
@@ -34,8 +34,9 @@ int owned_clone_ask(OwnedClone *clone,
                     void (*answered)(OwnedClone *clone),
                     SessionError *error);
 
-/* The core has answered without an error: the session is the caller's, to be published. */
+/* To be called when the core has answered without an error: the session now belongs to the caller, who publishes
+ * it. */
 OwnedSession *owned_clone_adopt(OwnedClone *clone);
 
-/* Takes the question back, and frees what was not adopted. Zeros are allowed. */
+/* Cancels the clone, and frees everything that was not adopted. A zeroed one is allowed. */
 void owned_clone_deinit(OwnedClone *clone);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What the core tells of an owned session. Sessions are freed when the core has returned, so here they are only marked.
+ * Owned ops: what the core reports about owned sessions. Sessions are freed when the core has returned, so they are
+ * only marked here.
  *
- * A snapshot that a trigger asked for belongs to nobody's connection: it lives for SESSION_LINGER_NS, and less long
- * when many come and nobody reads them.
+ * A snapshot that a trigger asked for belongs to nobody's connection: it lives for SESSION_LINGER_NS, or less if
+ * there are many and nobody reads them.
  */
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static void drop_snapshot(OwnedSession *snapshot, const OwnedSession *source) {
         owned_session_mark(snapshot);
 }
 
-/* One that somebody reads is not counted, and its reader not disturbed. */
+/* A snapshot that somebody reads is not counted, so that its reader is not disturbed. */
 static void drop_old_snapshots(const OwnedSession *source) {
         const uint64_t id = session_id(source->session);
         OwnedSession *snapshot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The life of a session that belongs to a connection, and the list of all of them. */
+/* Owned session: the life of a session that belongs to a connection, and the list of all such sessions */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static void on_stream_failed(SessionStream *stream) {
 }
 
 /*
- * The life of one
+ * The life of one session
  */
 
 void owned_session_init(OwnedSession *session, OwnedSessions *sessions) {
@@ -53,9 +53,9 @@ void owned_session_publish(OwnedSession *session) {
 
 bool owned_session_attend(OwnedSession *session) {
         if (!session->session)
-                return false; /* a clone to be, whose output has something to say */
+                return false; /* a clone that is not made yet, whose output reports something */
         session_stream_attend(&session->stream);
-        /* In this order: an output that is done has said before whether it failed. */
+        /* The order matters: an output that is done has reported before whether it failed. */
         session->is_finished = owned_session_is_finished(session);
         session_stream_check(&session->stream);
         return true;
@@ -74,7 +74,7 @@ bool owned_session_is_finished(const OwnedSession *session) {
         return session_stream_is_settled(owned_session_stream(session));
 }
 
-/* What nobody has keeps its data for a while, and nothing when it was written out. */
+/* A session that nobody holds keeps its data for a while, or is freed at once if the data was written out. */
 uint64_t owned_session_deadline(const OwnedSession *session) {
         if (session->foreign || session->sessions->ops->has_owner(session) ||
             !owned_session_is_finished(session))
@@ -204,7 +204,7 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         sessions->pump.stall_ns = OUTPUT_STALL_AT_END_NS;
         list_for_each (session, &sessions->all, link) {
                 if (session->foreign)
-                        continue; /* its own transport sees to it */
+                        continue; /* its own transport handles that */
                 if (session->is_kept) {
                         owned_session_flush_to_leave(session);
                         continue;
@@ -214,7 +214,7 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         }
 }
 
-/* One that is on its way to its end is left when it is there. */
+/* A session that is stopping is left once it has stopped. */
 static bool owned_session_is_ready(const OwnedSession *session) {
         const SessionState state = session_state(session->session);
 
@@ -248,7 +248,7 @@ static bool is_left(const OwnedSession *session, uid_t uid) {
                session_options(session->session)->owner.uid == uid;
 }
 
-/* The one that stopped first of these and `first`, which may be NULL. */
+/* Of these sessions and `first`, which may be NULL, the one that stopped first. */
 static OwnedSession *find_left(const OwnedSessions *sessions, uid_t uid, OwnedSession *first) {
         OwnedSession *session;
 

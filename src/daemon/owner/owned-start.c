@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The steps of a start that both transports share. The config is the start's until a session of the core has it. */
+/* Owned start: the steps of a start that both transports share. The config belongs to the start until a session
+ * of the core has it. */
 
 #include "owner/owned-start.h"
 #include "core/trigger.h"

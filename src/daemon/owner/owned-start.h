@@ -4,9 +4,9 @@
 /*
  * Owned start: a session that a peer has asked for, until it has started
  *
- * First what could not be recorded anyway is refused, then polkit is asked for what the session needs, then the session
- * is made with its output, and started. Embedded in the transport's request; how that is read and answered, and what
- * shows the session, is the transport's.
+ * First, a session that could not record anyway is refused; then polkit is asked for what the session needs; then
+ * the session is made with its output, and started. It is embedded in the transport's request. How the request is
+ * read and answered, and how the session is shown, is up to the transport.
  */
 
 #include "core/model/policy.h"
@@ -17,20 +17,20 @@ typedef struct OwnedStart {
         Permission permission;
         OwnedSessions *sessions;
         Service *service;
-        uid_t user; /* whose limits count for the output */
+        uid_t user; /* whose limits apply to the output */
         Config *config;
         SessionOptions options;
-        int output_fd; /* -1: none. What is left of it, the transport closes */
+        int output_fd; /* -1: none. Unless it was taken over, the transport closes it */
 } OwnedStart;
 
 /* Why there is no session, for the transport to say. */
 typedef struct OwnedStartError {
-        bool is_output;       /* the outcome is session_stream_open()'s, not the core's */
-        const char *why;      /* of the output; may be NULL */
+        bool is_output;       /* the outcome came from session_stream_open(), not from the core */
+        const char *why;      /* the output's reason; may be NULL */
         SessionError session; /* of the core */
 } OwnedStartError;
 
-/* The peer is the permission's. */
+/* The peer is kept in the permission. */
 void owned_start_init(OwnedStart *start,
                       OwnedSessions *sessions,
                       Service *service,
@@ -39,16 +39,17 @@ void owned_start_init(OwnedStart *start,
                       PermissionDone done);
 void owned_start_deinit(OwnedStart *start);
 
-/* Whether the session could be had at all. Config and options are set; fills in what it needs of polkit. Where a
- * quota is used up, sessions give way that the same uid has left behind. Returns 0, SESSION_E_… or a negative errno. */
+/* Checks whether the session could record at all. Config and options are set; fills in what the session needs
+ * from polkit. If a quota is used up, sessions that the same uid has left behind are freed. Returns 0,
+ * SESSION_E_… or a negative errno. */
 int owned_start_check(OwnedStart *start,
                       const ServiceInfo *info,
                       PolicyScope scope,
                       SessionError *error);
 
-/* All is granted: opens the output, and makes the session of one that is allocated. Returns 0, an outcome as the
- * error says, or a negative errno. The transport publishes it next. */
+/* To be called when everything is granted: opens the output, and makes the session in the allocated object.
+ * Returns 0, an outcome as the error says, or a negative errno. The transport publishes it next. */
 int owned_start_make(OwnedStart *start, OwnedSession *session, OwnedStartError *error);
 
-/* Starts what was made and published, unless its config has it wait. As session_start(). */
+/* Starts the session after it was published, unless its config makes it wait. The same as session_start(). */
 int owned_start_run(const OwnedSession *session);

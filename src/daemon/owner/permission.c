@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a request needs is asked for in the order of the bits: what the probes ask themselves comes last, when the
- * service has been granted the rest (core/model/policy.h). */
+/* Permission: needs are asked for in the order of their bits. What the probes ask for themselves comes last, when
+ * the rest has been granted (core/model/policy.h). */
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -20,10 +20,10 @@ typedef void (*PermissionDone)(Permission *permission, int outcome, const Access
 
 struct Permission {
         AccessHost access;
-        AccessPeer peer;      /* its pidfd is the permission's */
+        AccessPeer peer;      /* its pidfd belongs to the permission */
         unsigned needs;       /* POLICY_NEEDS_…, not granted yet */
-        unsigned asked;       /* the one that is asked about now */
-        const Config *config; /* for rules to look at; stays valid */
+        unsigned asked;       /* the need that is asked about now */
+        const Config *config; /* polkit's rules can examine it; it stays valid */
         bool is_interactive;  /* a person may be asked */
         PermissionDone done;
         AccessQuestion *question; /* NULL: nothing is asked */
@@ -41,5 +41,6 @@ void access_refuse(AccessRefusal *ret, AccessAnswer answer, const char *format, 
 /* Asks for the next need, if there is one. An outcome, or a negative errno. */
 int permission_ask(Permission *permission, AccessRefusal *ret_refusal);
 
-/* Takes a question back: a prompt that is on the screen goes away. Zeros with a pidfd of -1 are allowed. */
+/* Takes a question back: a prompt that is on the screen goes away. A zeroed permission with a pidfd of -1 is
+ * allowed. */
 void permission_deinit(Permission *permission);

@@ -24,7 +24,7 @@ enum {
 #define OPCODE_BITS   3
 #define OPCODE_MASK   7u
 #define DIRECT_FIELDS 1024
-#define OVERLAY_WORDS 3 /* of an entry: message, field and opcode, argument */
+#define OVERLAY_WORDS 3 /* words of an entry: message, field and opcode, argument */
 #define FIELD_MAX     ((1u << 29) - 1)
 
 typedef struct FilterRange {
@@ -42,7 +42,7 @@ struct FilterProgram {
         Bytes messages, actions, ranges;
 };
 
-/* Words that are being read. */
+/* A reader of words. */
 typedef struct Words {
         Bytes bytes; /* of uint32_t */
         size_t n, at;
@@ -68,7 +68,7 @@ static uint64_t fnv_add(uint64_t hash, uint32_t word) {
         return hash;
 }
 
-/* All but the last, which is the checksum of the others. */
+/* Reads all words but the last, which is the checksum of the others. */
 static int words_read(Words *words, const void *data, size_t n, const char **ret_why) {
         WireReader reader;
         uint64_t hash = HASH_BASIS, word = 0;
@@ -134,8 +134,8 @@ static FilterAction overlay_action(uint32_t opcode, uint32_t argument) {
         }
 }
 
-/* Entries are ordered by message and field, so none is looked for: those of the message at hand are the next ones. They
- * come after the program's own, which they replace. */
+/* Entries are ordered by message and field, so the next ones are those of the current message. They follow the
+ * program's own, which they replace. */
 static int compiler_apply_overlay(Compiler *compiler) {
         Words *words = &compiler->overlay;
 
@@ -307,7 +307,7 @@ FilterProgram *filter_program_free(FilterProgram *program) {
         return NULL;
 }
 
-/* The last one that has the field counts: overlays come behind what they change. */
+/* The last range that has the field counts, as overlays come after the ranges that they change. */
 static FilterAction
 message_find_range(const FilterProgram *program, const FilterMessage *message, uint32_t field) {
         const FilterRange *ranges = (const void *)program->ranges.data;

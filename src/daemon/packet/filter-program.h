@@ -6,8 +6,8 @@
  *
  * A config's trace_filter brings it as bytecode, made offline from a list of fields: varints, of which each is an
  * opcode in the low three bits and a field number above. Messages are numbered in order; the first one is
- * perfetto.protos.Trace. The last word is a checksum. Follows src/protozero/filtering/filter_bytecode_common.h
- * and the comments at TraceConfig.TraceFilter in protos/perfetto/config/trace_config.proto. Hostile: the user
+ * perfetto.protos.Trace. The last word is a checksum. Follows src/protozero/filtering/filter_bytecode_common.h and
+ * the comments at TraceConfig.TraceFilter in protos/perfetto/config/trace_config.proto. It is untrusted: the user
  * who starts a session writes it.
  */
 

@@ -44,7 +44,7 @@ enum {
 };
 
 typedef enum FieldClass {
-        FIELD_IS_DATA,   /* what the packet is about: all that are not listed */
+        FIELD_IS_DATA,   /* what the packet is about: all fields that are not listed */
         FIELD_IS_ABOUT,  /* about the packet or its sequence */
         FIELD_IS_FACT,   /* likewise, and reported */
         FIELD_IS_CLOCKS, /* data, and looked into */
@@ -195,8 +195,8 @@ static int clock_read_id(const WireField *clock, uint64_t *ret) {
         return r;
 }
 
-/* Trace readers convert every timestamp by what snapshots say of the machine's clocks to each other, and a producer
- * that could say that would move what others wrote. */
+/* Trace readers convert every timestamp by snapshots that relate the machine's clocks to each other. A producer
+ * that could write such a snapshot would move the events of others. */
 static int check_clocks(const uint8_t *snapshot, size_t n) {
         WireReader reader;
         WireField field;

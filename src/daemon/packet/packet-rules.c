@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What each producer may write about. */
+/* Packet rules: what each producer may write about */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ struct ProducerRules {
         PacketRules rules;
 };
 
-/* Of perfetto.protos.TracePacket (protos/perfetto/trace/trace_packet.proto): what only somebody who sees the whole
- * machine can know. */
+/* Fields of perfetto.protos.TracePacket (protos/perfetto/trace/trace_packet.proto) whose data needs a view of the
+ * whole machine. */
 static const uint16_t system_fields[] = {
         1,   /* ftrace_events */
         2,   /* process_tree */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Regular expressions of configs, compiled with limits on what a match may cost. */
+/* Pattern: regular expressions of configs, compiled with limits on what a match may cost */
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 

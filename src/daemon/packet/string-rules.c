@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Applying the string rules of a trace filter, within a bounded time. */
+/* String rules: applies the string rules of a trace filter, within a bounded time */
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,15 +21,16 @@ typedef struct Rule {
 struct StringRules {
         Rule rules[STRING_RULES_MAX];
         size_t n;
-        uint64_t cost, packet_cost; /* so far, and of it when the packet began */
+        uint64_t cost, packet_cost; /* steps so far, and when the packet began */
 };
 
 /*
- * How many steps a match has taken is not told, only that it has not taken more than it might. So each is tried with
- * few steps first, which suffice for nearly all and have one price, and then with as many as there are.
+ * PCRE2 does not tell how many steps a match has taken, only that it has stayed within its limit. So each match is
+ * first tried with few steps, which suffice for nearly all and are charged at one price, and then with as many as
+ * are left.
  */
 typedef struct Effort {
-        uint32_t steps;   /* at each place where a fit may begin */
+        uint32_t steps;   /* at each place where a match may begin */
         uint64_t charged; /* likewise */
 } Effort;
 
@@ -39,7 +40,7 @@ static const Effort match_efforts[N_EFFORTS] = { { 128, 64 },
                                                  { PATTERN_STEPS_MAX, PATTERN_STEPS_MAX } };
 static const Effort search_efforts[N_EFFORTS] = { { 32, 4 }, { 1000, 1000 } };
 
-/* A step may look at all of the text: about as many bytes in the time of another step. */
+/* A step may examine all of the text: this many bytes take about as long as any other step. */
 #define BYTES_PER_STEP 64
 
 int string_rules_new(StringRules **ret) {
@@ -62,7 +63,7 @@ StringRules *string_rules_free(StringRules *rules) {
         return NULL;
 }
 
-/* Rules apply to types that they cannot tell. */
+/* Rules apply to all types that they cannot distinguish. */
 static bool rule_is_for(const Rule *rule, uint32_t type) {
         return type >= STRING_TYPES_MAX || (rule->types[type / 64] >> type % 64 & 1);
 }
@@ -163,7 +164,7 @@ uint64_t string_rules_cost(const StringRules *rules) {
         return rules->cost;
 }
 
-/* -E2BIG: there is no time for that. */
+/* Returns -E2BIG if there is no time left. */
 static int rules_pay(StringRules *rules, uint64_t cost) {
         if (cost > STRING_PACKET_COST_MAX - (rules->cost - rules->packet_cost))
                 return -E2BIG;
@@ -171,7 +172,7 @@ static int rules_pay(StringRules *rules, uint64_t cost) {
         return 0;
 }
 
-/* One look at a string: what pattern_search() says. */
+/* Searches a string once; returns the same as pattern_search(). */
 typedef struct Look {
         const char *text;
         size_t n, from;
@@ -203,7 +204,7 @@ static int rules_look(StringRules *rules, const Rule *rule, Look *look) {
         return r;
 }
 
-/* Every fit in the string. The pattern may fit an empty piece: the next look is one byte on. */
+/* Handles every match in the string. A match may be empty; then the next search begins one byte later. */
 static int rule_search_all(StringRules *rules, const Rule *rule, char *text, size_t n) {
         Look look = { .text = text, .n = n };
         bool has_any = false;
@@ -223,7 +224,7 @@ static int rule_search_all(StringRules *rules, const Rule *rule, char *text, siz
         return has_any;
 }
 
-/* 1: the rule has matched, so the others are not tried; 0: it has not; -E2BIG: that took too long. */
+/* Returns 1 if the rule has matched, so that the others are not tried; 0 if not; -E2BIG if that took too long. */
 static int rule_apply(StringRules *rules, const Rule *rule, char *text, size_t n) {
         Look look = { .text = text, .n = n, .whole = true };
         int r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What is written never overtakes what is read: fields are copied as they are encoded, and a message that shrinks keeps
- * its length field, padded with redundant bytes (which is good protobuf).
+ * Trace filter: writing never overtakes reading, as fields are copied as they are encoded, and a message that
+ * shrinks keeps its length field, padded with redundant bytes (which protobuf allows)
  */
 
 #include <errno.h>

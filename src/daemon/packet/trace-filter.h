@@ -4,9 +4,9 @@
 /*
  * Trace filter: an allow-list for what leaves a session
  *
- * A filter program says which fields of a packet stay, string rules what becomes of strings. Whatever it does not name
- * is taken out. Applied to every packet at read-out, also to the service's own, but not to the final
- * statistics. Packets are filtered in place: they only become shorter.
+ * A filter program says which fields of a packet stay, and string rules say how strings are changed. Fields that the
+ * program does not name are removed. Applied to every packet at read-out, also to the service's own, but not to the
+ * final statistics. Packets are filtered in place: they only become shorter.
  */
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ typedef struct TraceFilterStats {
 
 enum {
         _TRACE_FILTER_E_SUCCESS,
-        TRACE_FILTER_E_DROPPED, /* nothing of the packet is allowed, or it is no message */
+        TRACE_FILTER_E_DROPPED, /* nothing of the packet is allowed, or it is not a message */
 };
 
 /* Takes both over on success; `strings` may be NULL. Returns 0, -ENOMEM, or -EINVAL when the program has no
@@ -35,10 +35,10 @@ int trace_filter_new(TraceFilter **ret, FilterProgram *program, StringRules *str
 TraceFilter *trace_filter_free(TraceFilter *filter);
 DEFINE_CLEANUP(TraceFilter *, trace_filter_free)
 
-/* A serialized TracePacket in memory that may be overwritten; *n_bytes becomes what is left of it. */
+/* Filters a serialized TracePacket in place; *n_bytes becomes the length of the rest. */
 int trace_filter_apply(TraceFilter *filter, uint8_t *packet, size_t *n_bytes);
 
 const TraceFilterStats *trace_filter_stats(const TraceFilter *filter);
 
-/* string_rules_cost() of its rules. */
+/* The string_rules_cost() of its rules. */
 uint64_t trace_filter_cost(const TraceFilter *filter);
