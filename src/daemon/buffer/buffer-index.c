@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The memory of a trace buffer's index, and what of a found one is to be believed. */
+/* Buffer index: the memory of a trace buffer's index, and which parts of a found one can be trusted */
 
 #include <errno.h>
 #include <string.h>
@@ -120,7 +120,7 @@ int buffer_shape_init(BufferShape *shape,
         if (segment_bytes < segment_bytes_needed(1) || segment_bytes > UINT32_MAX ||
             n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
                 return -EINVAL;
-        /* Every slot gets as many records as chunks could ever fit it. */
+        /* Every slot gets as many records as there can be chunks in it. */
         *shape = (BufferShape){
                 .n_bytes = n_bytes,
                 .segment_bytes = segment_bytes,
@@ -150,7 +150,7 @@ static bool shape_is_possible(const BufferShape *shape) {
         return memcmp(&made, shape, sizeof(made)) == 0;
 }
 
-/* A copy, as long as nothing is known of it. */
+/* Works on a copy until the index has been checked. */
 static int buffer_index_read(BufferIndex *ret, int fd) {
         void *memory;
         int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading one fragment of a chunk, whose sizes are not to be trusted. */
+/* Fragment: reads one fragment of a chunk, whose sizes cannot be trusted */
 
 #include "buffer/fragment.h"
 #include "wire/wire-reader.h"

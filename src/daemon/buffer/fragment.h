@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Fragment: what a chunk's payload is made of
+ * Fragment: one of the pieces in a chunk's payload
  *
- * A size, as a varint, and that many bytes: a packet, or a piece of one. The bytes are a producer's,
- * so each size is checked against what is there; but they must lie in private memory, where they
- * cannot change under the check.
+ * A fragment is a size, as a varint, and that number of bytes: a packet, or a part of one. The bytes come from a
+ * producer, so each size is checked against the bytes that are there. They must lie in private memory, where they
+ * cannot change during the check.
  */
 
 #include <stdbool.h>
@@ -19,22 +19,22 @@
 typedef struct Fragment {
         const uint8_t *data;
         size_t n_bytes;
-        size_t n_outer; /* with its size in front */
+        size_t n_outer; /* including the size in front */
 } Fragment;
 
 enum {
         _FRAGMENT_E_SUCCESS,
-        FRAGMENT_E_CORRUPT, /* no number, or a size that does not fit */
+        FRAGMENT_E_CORRUPT, /* not a number, or a size that does not fit */
         FRAGMENT_E_ABORTED, /* the writer gave up on this packet */
 };
 
-/* Any size that fragment_parse() does not do itself. */
+/* Parses any size that fragment_parse() does not handle inline. */
 int fragment_parse_size(const uint8_t *at,
                         size_t n_left,
                         uint64_t *ret_n_bytes,
                         size_t *ret_n_size);
 
-/* What Perfetto's library writes, as it knows sizes only afterwards: four bytes, however small the size is. */
+/* Perfetto's library writes four bytes, however small the size is, because it only knows sizes afterwards. */
 static inline bool fragment_has_padded_size(const uint8_t *at, size_t n_left) {
         return n_left >= 4 && (at[0] & at[1] & at[2] & 0x80) != 0 && (at[3] & 0x80) == 0;
 }
@@ -44,8 +44,8 @@ static inline uint64_t fragment_padded_size(const uint8_t *at) {
                (uint32_t)at[3] << 21;
 }
 
-/* The fragment at the front of `n_left` bytes, which are not 0. Inline, with the one- and two-byte
- * sizes that most fragments have, and Perfetto's: every packet comes through here twice. */
+/* Parses the fragment at the front of `n_left` bytes, which is not 0. Sizes of one and two bytes, which most
+ * fragments have, and Perfetto's are handled inline, as every packet is parsed here twice. */
 static inline int fragment_parse(const uint8_t *at, size_t n_left, Fragment *ret) {
         uint64_t n_bytes = at[0];
         size_t n_size = 1;

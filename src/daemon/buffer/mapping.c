@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory that is mapped rather than allocated: what is never touched stays free. */
+/* Mapping: memory that is mapped rather than allocated, so that pages never touched cost nothing */
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ int mapping_replace(void *memory, void *by, size_t n_bytes) {
 }
 
 void mapping_advise(void *memory, size_t n_bytes) {
-        /* Where there are no huge pages, small ones do. */
+        /* Where there are no huge pages, small ones are used. */
         if (n_bytes >= HUGE_PAGE_BYTES)
                 madvise(memory, n_bytes, MADV_HUGEPAGE);
 }

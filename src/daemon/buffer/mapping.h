@@ -4,16 +4,16 @@
 /*
  * Mapping: zeroed memory that costs nothing until it is written to
  *
- * Anonymous, or a piece of a memfd, which another process can map after this one was killed.
+ * It is anonymous, or a part of a memfd, which another process can map after this one was killed.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pieces of a file begin at multiples of this: no machine's pages are larger. */
+/* Parts of a file begin at multiples of this, as no machine has larger pages. */
 #define MAPPING_ALIGNMENT (64u << 10)
 
-/* fd -1: anonymous. Returns 0 or -ENOMEM. */
+/* With fd -1, the memory is anonymous. Returns 0 or -ENOMEM. */
 int mapping_new(void **ret, size_t n_bytes, int fd, uint64_t offset);
 void mapping_free(void *memory, size_t n_bytes);
 
@@ -21,5 +21,5 @@ void mapping_free(void *memory, size_t n_bytes);
  * point to the new memory. Returns 0, or -ENOMEM, which leaves both mappings as they were. */
 int mapping_replace(void *memory, void *by, size_t n_bytes);
 
-/* Of memory that will be filled: most of what that costs is faulting it in, page by page. */
+/* For memory that will be filled: most of the cost is faulting it in page by page. */
 void mapping_advise(void *memory, size_t n_bytes);

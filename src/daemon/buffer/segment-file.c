@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The memory of segments in one memfd. */
+/* Segment file: the memory of segments in one memfd */
 
 #include <assert.h>
 #include <errno.h>
@@ -79,7 +79,7 @@ int segment_file_find(SegmentFile **ret, int fd, size_t segment_bytes) {
                 segment_file_unref(file);
                 return -ENOMEM;
         }
-        /* Until all is claimed nothing may be lost by a failure. */
+        /* Until everything is claimed, a failure must not lose anything. */
         file->is_left = true;
         *ret = file;
         return 0;
@@ -111,7 +111,7 @@ static int segment_file_grow(SegmentFile *file) {
 
         if (file->n_places == SEGMENT_FILE_PLACES_MAX)
                 return -ENOMEM;
-        /* So that a place can be given back without memory for it. */
+        /* Allocated now, so that giving a place back needs no memory. */
         places = realloc(file->free, (file->n_places + 1) * sizeof(*places));
         if (!places)
                 return -ENOMEM;

@@ -4,9 +4,9 @@
 /*
  * Segment file: the memory of a kept trace buffer's segments, and of those of its clones
  *
- * A memfd of places of equal size, which grows with the number of segments. The memory of a place that is
- * given back is, too. Which places are in use is not in the file: that is known by who refers to them, and so
- * a process that finds the file claims them one by one, and the others are free. One thread.
+ * It is a memfd with places of equal size, which grows with the number of segments. When a place is given back, so
+ * is its memory. The file does not say which places are in use: that follows from what refers to them. So a process
+ * that finds the file claims these places one by one, and the others are free. One thread.
  */
 
 #include <stdbool.h>
@@ -24,27 +24,27 @@ typedef struct SegmentFile {
         uint32_t n_places;
         uint32_t *free; /* room for n_places */
         uint32_t n_free;
-        uint8_t *is_claimed; /* of a file that was found, until segment_file_settle() */
-        bool is_left; /* what is in it stays for the next process; so it is of one that was found, for a start */
+        uint8_t *is_claimed; /* in a file that was found, until segment_file_settle() */
+        bool is_left; /* its contents stay for the next process; so they do in a file that was found, at first */
 } SegmentFile;
 
-/* With one reference. Returns 0 or a negative errno. */
+/* Makes a file with one reference. Returns 0 or a negative errno. */
 int segment_file_new(SegmentFile **ret, size_t segment_bytes);
 SegmentFile *segment_file_ref(SegmentFile *file);
 SegmentFile *segment_file_unref(SegmentFile *file);
 DEFINE_CLEANUP(SegmentFile *, segment_file_unref)
 
-/* A file that another process has made; what it holds may be anything. Takes the descriptor over on success only.
- * Returns 0, -EINVAL or -ENOMEM. */
+/* Opens a file that another process has made; its contents may be anything. Takes the descriptor over on success
+ * only. Returns 0, -EINVAL or -ENOMEM. */
 int segment_file_find(SegmentFile **ret, int fd, size_t segment_bytes);
 
-/* Whether the place exists in the file that was found, and nobody has it yet; from now on somebody does. */
+/* Claims a place in a file that was found. Returns false if it does not exist, or is claimed already. */
 bool segment_file_claim(SegmentFile *file, uint32_t place);
 
-/* All that anybody wants has been claimed: gives the memory of all other places back. */
+/* To be called when everything that is needed has been claimed: gives the memory of all other places back. */
 void segment_file_settle(SegmentFile *file);
 
-/* A zeroed place for a segment. Returns 0 or -ENOMEM. */
+/* Takes a zeroed place for a segment. Returns 0 or -ENOMEM. */
 int segment_file_take(SegmentFile *file, uint32_t *ret_place);
 void segment_file_give(SegmentFile *file, uint32_t place);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory of a trace buffer, in pieces that clones can share. */
+/* Segment: memory of a trace buffer, in pieces that clones can share */
 
 #include <assert.h>
 #include <errno.h>

@@ -4,10 +4,10 @@
 /*
  * Segment: a piece of a trace buffer's memory
  *
- * Zeroed memory of a fixed size that costs nothing until it is written to (large ones huge page by huge page), with a
- * reference count: anonymous, or of a file that outlives the process. The trace buffer that made it writes to it as
- * long as it holds the only reference; with more than one it must leave the bytes alone that others know of, and write
- * to a copy. So a reference is a snapshot. One thread.
+ * A segment is zeroed memory of a fixed size that costs nothing until it is written to (in huge pages if it is
+ * large), with a reference count. It is anonymous, or in a file that outlives the process. The trace buffer that
+ * made it writes to it as long as it holds the only reference. With more references, the buffer must not change the
+ * bytes that others may read, and writes to a copy. So a reference is a snapshot. One thread.
  */
 
 #include <stdbool.h>
@@ -25,17 +25,18 @@ typedef struct Segment {
         SegmentFile *file; /* NULL: anonymous */
 } Segment;
 
-/* `file` NULL: anonymous. Returns 0 or -ENOMEM. Has one reference. */
+/* Makes a segment with one reference, anonymous if `file` is NULL. Returns 0 or -ENOMEM. */
 int segment_new(Segment **ret, size_t n_bytes, SegmentFile *file);
 
-/* What is in a place that was claimed; it is the segment's from now on, also after an error. */
+/* Makes a segment of the contents of a claimed place. The place belongs to the segment from now on, even after an
+ * error. */
 int segment_new_claimed(Segment **ret, size_t n_bytes, SegmentFile *file, uint32_t place);
 Segment *segment_ref(Segment *segment);
 Segment *segment_unref(Segment *segment);
 DEFINE_CLEANUP(Segment *, segment_unref)
 
-/* Moves an anonymous one into the file, with all of its references; only the first n_used bytes are of interest.
- * Returns 0 or -ENOMEM, and nothing has changed. */
+/* Moves an anonymous segment into the file, with all of its references; only the first n_used bytes are copied.
+ * Returns 0, or -ENOMEM, in which case nothing has changed. */
 int segment_keep(Segment *segment, SegmentFile *file, size_t n_used);
 
 static inline bool segment_is_shared(const Segment *segment) {

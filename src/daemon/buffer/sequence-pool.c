@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory for sequences, which never moves. */
+/* Sequence pool: memory for sequences, which never moves */
 
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 /*
  * Sequence pool: where the sequences of a trace buffer lie
  *
- * In pieces of memory, each twice as large as the one before, so that none ever moves; of a kept buffer they are in its
- * index file, where a later process finds a sequence by its number.
+ * They lie in pieces of memory, each twice as large as the one before, so that none ever moves. The pieces of a kept
+ * buffer are in its index file, where a later process finds a sequence by its number.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ typedef struct Sequence Sequence;
 #define SEQUENCE_POOL_FIRST  64 /* sequences in the first piece */
 
 typedef struct SequencePool {
-        int fd; /* of the index; -1: anonymous memory */
+        int fd; /* the index file; -1: anonymous memory */
         uint64_t offset;
         Sequence *pieces[SEQUENCE_POOL_PIECES];
         size_t n_pieces;
@@ -28,24 +28,24 @@ typedef struct SequencePool {
         List free;        /* Sequence.idle_link */
 } SequencePool;
 
-/* Zeros may be deinitialised, too. */
+/* A zeroed pool may be deinitialised, too. */
 void sequence_pool_init(SequencePool *pool, uint32_t *n_ever, int fd, uint64_t offset);
 void sequence_pool_deinit(SequencePool *pool);
 
-/* What the pieces take of a file that has room for this number. */
+/* How many bytes of a file the pieces for this number of sequences take. */
 uint64_t sequence_pool_bytes(size_t n_sequences);
 
-/* Zeros, but for its number. Returns 0 or -ENOMEM. */
+/* Takes a sequence, which is zeroed except for its number. Returns 0 or -ENOMEM. */
 int sequence_pool_take(SequencePool *pool, Sequence **ret);
 void sequence_pool_give(SequencePool *pool, Sequence *sequence);
 
-/* The one with this number, of those that were ever in use. */
+/* The sequence with this number, which must have been in use before. */
 Sequence *sequence_pool_at(const SequencePool *pool, uint32_t index);
 
-/* Moves an anonymous one into the file; no sequence has another address after that. Returns 0 or -ENOMEM: to be
- * tried again. */
+/* Moves an anonymous pool into the file; all sequences keep their addresses. Returns 0, or -ENOMEM, after which
+ * it may be tried again. */
 int sequence_pool_keep(SequencePool *pool, int fd);
 
-/* Of a pool in a file that was found: maps all that were ever in use. All of them are in use until they are given
- * back. Returns 0 or -ENOMEM. */
+/* For a pool in a file that was found: maps all sequences that were ever in use. They count as in use until they
+ * are given back. Returns 0 or -ENOMEM. */
 int sequence_pool_find(SequencePool *pool);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Linear probing at a load of at most one half; a removal closes the gap, so there are no
- * tombstones and a lookup ends at the first free place.
+ * Sequence table: linear probing at a load of at most one half. A removal closes the gap, so there are no
+ * tombstones, and a lookup ends at the first free place.
  */
 
 #include <assert.h>
@@ -42,7 +42,7 @@ sequence_table_home(const SequenceTable *table, uint64_t producer_id, uint16_t w
         return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (table->n_allocated - 1);
 }
 
-/* Where the sequence is, or where it would be put. */
+/* The place of the sequence, or the place where it would be put. */
 static size_t
 sequence_table_place(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id) {
         size_t i = sequence_table_home(table, producer_id, writer_id);
@@ -121,7 +121,7 @@ int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigi
         return 0;
 }
 
-/* Moves what was pushed on by the removed one back towards its home. */
+/* Moves sequences that the removed one had displaced back towards their homes. */
 static void sequence_table_close_gap(SequenceTable *table, size_t gap) {
         size_t mask = table->n_allocated - 1;
 
@@ -187,7 +187,7 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
         return 0;
 }
 
-/* The sequence, of which only the memory was found. */
+/* Puts a sequence that was found in a file into the table. */
 static int sequence_table_find_one(SequenceTable *table, Sequence *sequence, uint32_t index) {
         const ChunkOrigin *origin = &sequence->origin;
         int r;
@@ -230,7 +230,7 @@ bool sequence_table_forget_idle(SequenceTable *table) {
 void sequence_table_collect(SequenceTable *table) {
         while (table->n_idle > TRACE_BUFFER_IDLE_SEQUENCES_MAX)
                 sequence_table_remove(table, list_first(&table->idle, Sequence, idle_link));
-        /* If there is no memory for a smaller one, this one does as well. */
+        /* If there is no memory for a smaller table, this one is kept. */
         if (table->n_allocated > SEQUENCE_TABLE_FIRST &&
             SEQUENCE_TABLE_SHRINK_AT * table->n_sequences <= table->n_allocated)
                 sequence_table_resize(table, table->n_allocated / 2);
@@ -242,7 +242,7 @@ void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id) {
         for (size_t i = 0; i < table->n_allocated; i++)
                 if (table->sequences[i] && table->sequences[i]->origin.producer_id == producer_id)
                         table->sequences[i]->is_gone = true;
-        /* What they counted may still be asked for. */
+        /* Their counters may still be asked for. */
         list_for_each (sequence, &table->idle, idle_link)
                 if (sequence->origin.producer_id == producer_id) {
                         list_unlink(&sequence->idle_link);
@@ -262,7 +262,7 @@ void sequence_table_forgive(SequenceTable *table) {
                         table->sequences[i]->loss = 0;
 }
 
-/* Above all numbers of producers; each time it happens to a buffer, those of the last time stay apart. */
+/* These numbers are higher than those of all producers, and differ each time this happens to a buffer. */
 #define GENERATION (UINT64_C(1) << 40)
 
 static bool sequence_stays(const Sequence *sequence, const uint64_t *staying, size_t n_staying) {
@@ -272,7 +272,7 @@ static bool sequence_stays(const Sequence *sequence, const uint64_t *staying, si
         return false;
 }
 
-/* One that stays may have been marked as gone by a process that left in order. */
+/* A process that left in order may have marked a producer as gone that stays. */
 static void sequence_retire(Sequence *sequence, uint64_t generation, bool stays) {
         sequence->is_gone = !stays;
         if (stays)
@@ -281,7 +281,7 @@ static void sequence_retire(Sequence *sequence, uint64_t generation, bool stays)
                 sequence->origin.producer_id += (generation + 1) * GENERATION;
 }
 
-/* What is known of a writer who comes back tells its chunks from new ones. */
+/* What is known about a returning writer distinguishes its old chunks from new ones. */
 static void sequence_table_forget_gone_first(SequenceTable *table) {
         Sequence *sequence;
         List staying;

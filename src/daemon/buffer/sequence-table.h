@@ -4,8 +4,8 @@
 /*
  * Sequence table: finds a sequence by producer and writer
  *
- * An open-addressing hash table that owns the sequences of one trace buffer. Sequences without
- * records are idle; the table keeps the TRACE_BUFFER_IDLE_SEQUENCES_MAX that became idle last.
+ * It is an open-addressing hash table that owns the sequences of one trace buffer. Sequences without records are
+ * idle; the table keeps the TRACE_BUFFER_IDLE_SEQUENCES_MAX that became idle last.
  */
 
 #include "buffer/sequence-pool.h"
@@ -21,16 +21,16 @@ typedef struct SequenceTable {
         size_t n_idle;
 } SequenceTable;
 
-/* The arguments are the pool's. */
+/* The arguments are those of the pool. */
 void sequence_table_init(SequenceTable *table, uint32_t *n_ever, int fd, uint64_t offset);
 /* Zeros are allowed. */
 void sequence_table_deinit(SequenceTable *table);
 
-/* Copies of all sequences, see sequence_copy(), to `ret`, which is empty: 0 or -ENOMEM. */
+/* Copies all sequences to `ret`, which is empty; see sequence_copy(). Returns 0 or -ENOMEM. */
 int sequence_table_copy(SequenceTable *ret, const SequenceTable *table);
 
-/* Puts all sequences of a pool that was found into the table, which is empty. Two of the same writer are not
- * possible, so the second is forgotten. Returns 0 or -ENOMEM. */
+/* Puts all sequences of a pool that was found into the table, which is empty. A writer cannot have two sequences,
+ * so a second one is forgotten. Returns 0 or -ENOMEM. */
 int sequence_table_find_again(SequenceTable *table);
 
 /* The sequence, or NULL. */
@@ -41,29 +41,29 @@ enum {
         SEQUENCE_TABLE_E_FULL, /* there are n_sequences_max */
 };
 
-/* The sequence, made (idle) if there was none: 0, SEQUENCE_TABLE_E_FULL or -ENOMEM. */
+/* Finds the sequence, or makes an idle one. Returns 0, SEQUENCE_TABLE_E_FULL or -ENOMEM. */
 int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigin *origin);
 
 /* To be called when a sequence has got its first record, and when it has lost its last. */
 void sequence_table_set_busy(SequenceTable *table, Sequence *sequence);
 void sequence_table_set_idle(SequenceTable *table, Sequence *sequence);
 
-/* Forgets the oldest idle sequence. false: all are busy. */
+/* Forgets the oldest idle sequence. Returns false if all are busy. */
 bool sequence_table_forget_idle(SequenceTable *table);
 
 /* Forgets the oldest idle sequences beyond the limit. */
 void sequence_table_collect(SequenceTable *table);
 
-/* Marks all as gone; nothing is forgotten. */
+/* Marks all sequences as gone, but forgets none. */
 void sequence_table_all_gone(SequenceTable *table);
 
-/* Marks those of all other producers as gone, and as the first to be forgotten, and gives these numbers that no
- * producer has. */
+/* Marks the sequences of all other producers as gone, and as the first to be forgotten, and gives them numbers
+ * that no producer has. */
 int sequence_table_retire(SequenceTable *table, const uint64_t *staying, size_t n_staying);
 uint64_t sequence_table_number_before(uint64_t producer_id);
 
-/* Forgets what the next packets would have said was lost. */
+/* Forgets the losses that the next packets would have reported. */
 void sequence_table_forgive(SequenceTable *table);
 
-/* Marks what the producer still has here as gone, and as the first to be forgotten. */
+/* Marks the producer's sequences as gone, and as the first to be forgotten. */
 void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id);

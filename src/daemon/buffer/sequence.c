@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The chunks of one writer in the order of their ids, and what was lost between them. */
+/* Sequence: the chunks of one writer in the order of their ids, and what was lost between them */
 
 #include <errno.h>
 
@@ -36,7 +36,7 @@ void sequence_deinit(Sequence *sequence) {
         free(TAKE(sequence->records));
 }
 
-/* Memory that was found may hold any byte where a bool is. */
+/* Memory that was found may contain any byte in place of a bool. */
 static bool found_bool(const bool *at) {
         uint8_t byte;
 
@@ -70,7 +70,7 @@ void sequence_find_again(Sequence *sequence, uint32_t index) {
         list_init(&sequence->idle_link);
 }
 
-/* The rest of a chunk that left incomplete comes after it, and is longer. */
+/* The rest of a chunk that left incomplete comes later, with more bytes. */
 bool sequence_is_behind(const Sequence *sequence, const Record *record) {
         const SequenceLast *last = &sequence->last;
         int order = last->is_set ? chunk_id_compare(record->chunk_id, last->chunk_id) : 1;
@@ -96,8 +96,8 @@ static inline Record **sequence_slot(const Sequence *sequence, size_t i) {
         return &sequence->records[(sequence->first + i) & (sequence->n_allocated - 1)];
 }
 
-/* The place of the chunk id, or of the first that comes after it, if none before `low` is. Steps get
- * longer, so it is found soon if it is near. */
+/* The place of the chunk id, or of the first id after it; it is not before `low`. Steps get longer, so a near
+ * place is found quickly. */
 static size_t sequence_lower_bound(const Sequence *sequence, size_t low, uint32_t chunk_id) {
         size_t high = low;
 
@@ -119,8 +119,8 @@ static size_t sequence_lower_bound(const Sequence *sequence, size_t low, uint32_
         return low;
 }
 
-/* Counts back from the newest id: gaps are behind us more often than ahead. Each gap on the way
- * means that it is further on. n_records when it is not there. */
+/* Counts back from the newest id, since there are more gaps among old ids than among new ones. Each gap on the
+ * way means that the record is further on. Returns n_records if the chunk is not there. */
 static size_t sequence_position(const Sequence *sequence, uint32_t chunk_id) {
         size_t n = sequence->n_records, i;
         uint32_t behind = sequence->last_id - chunk_id;
@@ -206,8 +206,8 @@ void sequence_replace(Sequence *sequence, Record *record) {
         *sequence_slot(sequence, sequence_position(sequence, record->chunk_id)) = record;
 }
 
-/* Of chunks in a row up to the one that leaves now. Behind one that left incomplete the row begins
- * again, as nobody knows what else was in it. */
+/* Counts chunks in a row up to the one that leaves now. After an incomplete chunk the row begins again, as nobody
+ * knows what else was in it. */
 static uint32_t sequence_count_unbroken(const Sequence *sequence, uint32_t chunk_id) {
         const SequenceLast *last = &sequence->last;
 
@@ -237,8 +237,8 @@ void sequence_pop(Sequence *sequence) {
         sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
         if (--sequence->n_records > 0)
                 sequence->first_id = sequence_at(sequence, 0)->chunk_id;
-        /* A writer that was busy once must not hold memory for ever. When the smaller array cannot be
-         * allocated, it keeps the larger one. */
+        /* A writer that was busy once must not hold memory for ever. If a smaller array cannot be allocated, it
+         * keeps the larger one. */
         if (sequence->n_allocated > SEQUENCE_RECORDS_FIRST &&
             sequence->n_records <= sequence->n_allocated / SHRINK_AT)
                 sequence_resize(sequence, sequence->n_allocated / 2);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A buffer out of files that another process has left, wherever it was when it was killed.
+ * Trace buffer, adoption: makes a buffer from files that another process has left, wherever it was when it was
+ * killed
  *
- * Nothing in the files is believed that is not checked, and nothing is changed but what each try would change in the
- * same way, so this process may be killed, too. What counts of a slot is its age, its place and how many records it
- * has; of a record that it is live, whose it is, and where its payload is; of a sequence whose it is, what left it
- * last, and its counts. The rest is made from that again, in the order of the ages.
+ * Nothing in the files is used unchecked, and every change is one that each further try would make in the same way,
+ * so this process may be killed, too. Of a slot, its age, its place and its number of records are used; of a record,
+ * whether it is live, its sequence, and where its payload is; of a sequence, its writer, the last record that left
+ * it, and its counters. The rest is built again from these, in the order of the ages.
  */
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 typedef struct Adoption {
         TraceBuffer *buffer;
-        Slot **by_age; /* n_slots of them, the empty ones first */
+        Slot **by_age; /* n_slots slots, the empty ones first */
         TraceBufferFound found;
 } Adoption;
 
@@ -27,7 +28,8 @@ static bool record_is_possible(const TraceBuffer *buffer, const Record *record) 
                        buffer->segment_bytes - record->offset;
 }
 
-/* Which of its records count, and how much of its segment they take. false: more than there is. */
+/* Finds which of the slot's records are valid, and how much of the segment they take. Returns false if they take
+ * more than there is. */
 static bool slot_measure(Adoption *adoption, Slot *slot) {
         const TraceBuffer *buffer = adoption->buffer;
         const uint16_t number = (uint16_t)(slot - buffer->slots);
@@ -71,7 +73,7 @@ static int adoption_claim_segment(const Adoption *adoption, Slot *slot) {
         return r;
 }
 
-/* A slot of which all has been read may have lost its segment to another, so its turn is later. */
+/* A slot that has been read completely may have lost its segment to another slot, so it is handled later. */
 static int adoption_find_segments(Adoption *adoption, bool of_live_slots) {
         const TraceBuffer *buffer = adoption->buffer;
         int r = 0;
@@ -96,7 +98,7 @@ static void adoption_find_slot(Adoption *adoption, Slot *slot) {
         if (!buffer->index->shape.is_packed)
                 slot->records = buffer->file.records + (size_t)(slot - buffer->slots) * per_slot;
         slot->n_cloned = 0;
-        /* One that was never written to is nobody's, and empty. */
+        /* A slot that was never written to is empty, and belongs to no writer. */
         if (slot->n_records > per_slot || (slot->age == 0 && slot->n_records > 0) ||
             !slot_measure(adoption, slot))
                 adoption_give_up_slot(adoption, slot, true);
@@ -109,7 +111,7 @@ static int slot_compare_records(const void *a, const void *b) {
                ((*one)->records_at < (*other)->records_at);
 }
 
-/* A clone's slots have their records one behind the other. No two have the same ones. */
+/* The records of a clone's slots follow each other. No two slots share any. */
 static void adoption_find_packed_records(Adoption *adoption) {
         TraceBuffer *buffer = adoption->buffer;
         const uint64_t n_records = buffer->index->shape.n_records;
@@ -145,7 +147,8 @@ static void adoption_drop_record(Adoption *adoption, Slot *slot, Record *record)
         __atomic_store_n(&record->sequence, NULL, __ATOMIC_RELEASE);
 }
 
-/* Of one chunk stored twice the later is the whole: the process was killed before the earlier was gone. */
+/* If one chunk is stored twice, the later one is complete: the process was killed before the earlier one was
+ * removed. */
 static void adoption_replace(Adoption *adoption, Sequence *sequence, Record *old, Record *record) {
         TraceBuffer *buffer = adoption->buffer;
 
@@ -155,7 +158,7 @@ static void adoption_replace(Adoption *adoption, Sequence *sequence, Record *old
         adoption_drop_record(adoption, &buffer->slots[old->slot], old);
 }
 
-/* The sequence that the record says, if that is one. */
+/* The sequence that the record names, if it exists. */
 static Sequence *adoption_find_sequence(const Adoption *adoption, const Record *record) {
         const SequenceTable *table = &adoption->buffer->sequences;
         Sequence *sequence;
@@ -232,7 +235,7 @@ static int adoption_find_slots(Adoption *adoption) {
         return r;
 }
 
-/* Something must be written to: where nothing is in use, an empty slot. */
+/* One slot must be writable: if none is in use, an empty one. */
 static int adoption_find_newest(const Adoption *adoption) {
         TraceBuffer *buffer = adoption->buffer;
         Segment *segment;
@@ -270,7 +273,7 @@ static int adoption_run(Adoption *adoption) {
         return 0;
 }
 
-/* What is in the slots is of no use to this process, and must not look like that. */
+/* Pointers in the slots mean nothing to this process, so they are cleared. */
 static void trace_buffer_forget_pointers(TraceBuffer *buffer) {
         for (size_t i = 0; i < buffer->n_slots; i++) {
                 buffer->slots[i].segment = NULL;

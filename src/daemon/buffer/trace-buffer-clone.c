@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Clones, and what they need: to freeze, to clear.
+ * Trace buffer, clones: how they are made, and freezing and clearing
  *
- * A clone has its own slots, records and sequences, and shares the segments. Its records are those
- * that the original has not read, without gaps: the thread that makes it has others to serve, and
- * most of what it costs is new memory.
+ * A clone has its own slots, records and sequences, and shares the segments. Its records are those that have not
+ * been read from the original, packed without gaps, since most of the cost is new memory, and the thread that makes
+ * the clone has others to serve.
  *
- * The newest segment is shared like the others, and the original goes on appending to it: behind
- * all that the clone's records refer to, so these bytes are nobody's but the original's. The clone,
- * which is frozen, never writes to a segment.
+ * The newest segment is shared like the others, and the original goes on appending to it: behind all that the
+ * clone's records refer to, so only the original uses these bytes. The clone is frozen, and never writes to a
+ * segment.
  */
 
 #include "buffer/mapping.h"
@@ -54,7 +54,7 @@ static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffe
                 Slot *copy = &clone->slots[slot - buffer->slots];
 
                 list_append(&clone->used, &copy->link);
-                /* What has been read is not the clone's, and need not be kept for it. */
+                /* Chunks that have been read are not in the clone, and need not be kept for it. */
                 if (slot->n_live == 0)
                         continue;
                 copy->segment = segment_ref(slot->segment);
@@ -70,8 +70,9 @@ static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffe
         }
 }
 
-/* Of a slot that was filled before and after. Where its records ended is counted back from the last
- * one, so those that were not copied make a place look newer than it is: rather too much is kept. */
+/* For a slot that was filled both before and after that time. Where its records ended is counted back from the
+ * last one, so records that were not copied make a place look newer than it is, and too much is kept rather than
+ * too little. */
 static void slot_leave_out(TraceBuffer *buffer, Slot *slot, uint64_t keep_from) {
         uint64_t ends_at = slot->ends_at;
 
@@ -133,8 +134,8 @@ void trace_buffer_freeze(TraceBuffer *buffer) {
                 slot_release(&buffer->slots[i]);
 }
 
-/* Segments that a clone holds too are its own from now on, so that reading it gives memory back.
- * The newest must have one. */
+/* Segments that a clone also holds belong to the clone alone from now on, so that reading it gives memory back.
+ * The newest slot must have a segment. */
 static void trace_buffer_leave_shared(TraceBuffer *buffer) {
         Slot *slot, *newest = trace_buffer_newest(buffer);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A buffer in private memory becomes one in files while it is written to.
+ * Trace buffer, keeping: a buffer in private memory becomes one in files while it is written to
  *
- * Its memory is copied into the files piece by piece, and these are mapped where it was: all pointers stay as they are,
- * those of clones, too. The segments come first, some with each call; new ones are in the file from then on. When all
- * are there, the index follows at once, so that another process finds all of the buffer or no index at all.
+ * The memory is copied into the files piece by piece, and the files are mapped at its address, so all pointers stay
+ * valid, including those of clones. The segments come first, some with each call, and new segments are made in the
+ * file from then on. When all segments are there, the index follows at once, so that another process finds either
+ * the whole buffer or no index.
  *
  * A clone, which shares its segments with the original, gets copies of its own.
  */
@@ -15,7 +16,7 @@
 #include "buffer/trace-buffer-private.h"
 #include "shared/fd.h"
 
-/* What was copied is counted in *n_bytes. */
+/* Adds the number of copied bytes to *n_bytes. */
 static int slot_keep(TraceBuffer *buffer, Slot *slot, size_t *n_bytes) {
         const size_t n_used = slot->n_records > 0 ? slot->n_used : 0;
         int r;

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The inside of a trace buffer, shared by what makes room in it (trace-buffer-room.c), writes to it
- * (trace-buffer.c), reads from it (trace-buffer-read.c) and clones it (trace-buffer-clone.c).
+ * Trace buffer, inside: shared by the files that make room in it (trace-buffer-room.c), write to it
+ * (trace-buffer.c), read from it (trace-buffer-read.c) and clone it (trace-buffer-clone.c)
  *
- * What a later process needs of it is in its index (buffer-index.h). Records of all slots are one mapping, so they
- * never move and nothing that is put into the buffer can fail for want of one.
+ * What a later process needs is in its index (buffer-index.h). The records of all slots are one mapping, so they
+ * never move, and putting a chunk never fails for lack of a record.
  */
 
 #include <assert.h>
@@ -42,7 +42,7 @@ struct TraceBuffer {
 
 /* A record's charge, see TRACE_BUFFER_RECORD_BYTES. */
 static_assert(sizeof(Record) + sizeof(Record *) <= TRACE_BUFFER_RECORD_BYTES, "charge all of it");
-/* With its places in the table, the first of its records, and what the allocator keeps. */
+/* A sequence's charge, with its places in the table, its first records, and the allocator's overhead. */
 static_assert(sizeof(Sequence) + 12 * sizeof(void *) <= TRACE_BUFFER_SEQUENCE_BYTES,
               "charge all of it");
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX <= UINT16_MAX, "sizes in Record");
@@ -68,8 +68,8 @@ static inline bool slot_has_room(const TraceBuffer *buffer, const Slot *slot, si
                buffer->segment_bytes;
 }
 
-/* Whether somebody else may read the record's payload. What was appended since is nobody else's,
- * though the segment is shared. */
+/* Whether a clone may read the record's payload. Clones do not read what was appended later, even if they share
+ * the segment. */
 static inline bool slot_shares(const Slot *slot, const Record *record) {
         return segment_is_shared(slot->segment) && record->offset < slot->n_cloned;
 }
@@ -83,7 +83,7 @@ static inline bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
         return true;
 }
 
-/* The slot must be empty, or the new segment hold a copy of everything that was in the old one. */
+/* The slot must be empty, or the new segment must contain a copy of everything in the old one. */
 static inline void slot_set_segment(Slot *slot, Segment *segment) {
         slot->segment = segment;
         __atomic_store_n(&slot->place, segment->place, __ATOMIC_RELEASE);
@@ -95,33 +95,33 @@ static inline void trace_buffer_make_newest(TraceBuffer *buffer, Slot *slot) {
         __atomic_store_n(&slot->age, ++buffer->index->n_ages, __ATOMIC_RELEASE);
 }
 
-/* Before something changes that is shared: the slot gets a copy. Returns 0 or -ENOMEM. */
+/* To be called before shared data is changed: gives the slot a copy of its segment. Returns 0 or -ENOMEM. */
 int slot_unshare(const TraceBuffer *buffer, Slot *slot);
 
 /* Makes an empty slot the newest. Returns 0; TRACE_BUFFER_E_DISCARDED when no slot is empty and none may be evicted,
  * which seals the buffer; -ENOMEM. */
 int trace_buffer_rotate(TraceBuffer *buffer);
 
-/* When everything in the newest segment has been read, it starts again: a reader that keeps up
- * needs no second one. */
+/* When everything in the newest segment has been read, starts it from the beginning: a reader that keeps up needs
+ * no second segment. */
 void trace_buffer_rewind(TraceBuffer *buffer);
 
 /* Takes the first record of a sequence out of it and out of the buffer. */
 void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
 
-/* Drops the record, and before it what comes earlier in its sequence: that is read in order, and
- * what is behind a hole cannot be put together with what is before it. Each is counted and said to
- * be lost if it was `overwritten`; otherwise it was not wanted. */
+/* Drops the record, and first the earlier ones of its sequence: a sequence is read in order, and packets cannot
+ * be put together across a hole. Each record is counted, and reported as lost if it was `overwritten`; otherwise
+ * it was not wanted. */
 void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwritten);
 
-/* Likewise, all of the slot's records. */
+/* Likewise for all of the slot's records. */
 void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
 
-/* A buffer that has nothing yet but its index, which it takes over on success only. Returns 0 or -ENOMEM. */
+/* Makes a buffer that has only its index, which it takes over on success only. Returns 0 or -ENOMEM. */
 int trace_buffer_new_empty(TraceBuffer **ret, BufferIndexFile *file, const BufferShape *shape);
 
-/* Of a new buffer, or a clone: nothing is in them. */
+/* Sets up the slots of a new buffer or a clone, all of them empty. */
 void trace_buffer_clear_slots(TraceBuffer *buffer);
 
-/* Gives the memory back of a frozen buffer's slot of which all has been read. */
+/* Gives back the memory of a frozen buffer's slot once all of it has been read. */
 void slot_release(Slot *slot);

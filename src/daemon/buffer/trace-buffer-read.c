@@ -24,7 +24,7 @@ enum {
         READ_E_PAUSE,    /* cannot continue in this pass */
 };
 
-/* Where a fragment is in its packet. */
+/* The position of a fragment in its packet. */
 typedef enum FragmentPlace {
         FRAGMENT_WHOLE,
         FRAGMENT_BEGIN,
@@ -61,7 +61,7 @@ static inline int record_fragment(const TraceBuffer *buffer, const Record *recor
                               ret);
 }
 
-/* Whether the fragment at hand is the record's last: that is the one the flags are about. */
+/* Whether the current fragment is the record's last one, which the flags are about. */
 static inline bool record_ends_with(const Record *record, const Fragment *fragment) {
         return record->n_consumed + fragment->n_outer == record->n_payload;
 }
@@ -111,8 +111,8 @@ static void trace_buffer_finish_first(TraceBuffer *buffer, Sequence *sequence) {
         trace_buffer_drop_first(buffer, sequence);
 }
 
-/* Whether the record stays though it has been read. The rest of an incomplete chunk may find no
- * other room in a buffer that overwrites nothing. */
+/* Whether the record stays although it has been read: in a buffer that overwrites nothing, the rest of an
+ * incomplete chunk may find no other room. */
 static bool
 trace_buffer_keeps(const TraceBuffer *buffer, const Sequence *sequence, const Record *record) {
         return (record->flags & RECORD_INCOMPLETE) && buffer->policy == TRACE_BUFFER_DISCARD &&
@@ -183,13 +183,13 @@ static int trace_buffer_read_whole(TraceBuffer *buffer,
         return trace_buffer_emit(buffer, sequence, fragment, packet);
 }
 
-/* What a record adds to a packet that began before it. */
+/* What a record contributes to a packet that began before it. */
 typedef enum ChainLink {
         CHAIN_END,
         CHAIN_MIDDLE,
-        CHAIN_EMPTY, /* nothing; look behind it */
+        CHAIN_EMPTY, /* nothing; the packet continues after it */
         CHAIN_WAIT,  /* not there yet */
-        CHAIN_LOST,  /* will never be there: *ret_reason */
+        CHAIN_LOST,  /* the rest will never come: *ret_reason */
 } ChainLink;
 
 static ChainLink
@@ -255,8 +255,8 @@ static void trace_buffer_consume_chain(TraceBuffer *buffer, Sequence *sequence, 
         }
 }
 
-/* Puts a packet together that begins at the end of the first record. If it is certain that it will
- * never be whole, what there is of it is dropped; if it may be, nothing is touched. */
+/* Puts together a packet that begins at the end of the first record. If it can certainly never be complete, its
+ * parts are dropped; if it may become so, nothing is changed. */
 static int trace_buffer_read_chain(TraceBuffer *buffer,
                                    Sequence *sequence,
                                    const Fragment *begin,
@@ -294,7 +294,7 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
         return trace_buffer_emit(buffer, sequence, &fragment, packet);
 }
 
-/* Drops a fragment that nothing can be made of. */
+/* Drops a fragment that belongs to no complete packet. */
 static int
 trace_buffer_skip(TraceBuffer *buffer, Sequence *sequence, size_t n_bytes, uint32_t reason) {
         trace_buffer_consume(buffer, sequence_at(sequence, 0), n_bytes);
@@ -313,7 +313,7 @@ static bool sequence_awaits_rest(const Sequence *sequence, const Record *first) 
                !sequence->is_gone;
 }
 
-/* Says a gap once. From here on, what was missing is too late. */
+/* Reports a gap once. Chunks that were missing come too late from here on. */
 static void sequence_note_gap(Sequence *sequence, const Record *first) {
         SequenceLast *last = &sequence->last;
 
@@ -345,7 +345,7 @@ static int trace_buffer_read_fragment(TraceBuffer *buffer,
         Fragment fragment;
         uint32_t reason;
 
-        /* It was sound when it was put; a patch may have changed that. */
+        /* The payload was valid when it was put; a patch may have changed that. */
         if (UNLIKELY(record_fragment(buffer, first, &fragment) != 0))
                 return trace_buffer_skip(buffer,
                                          sequence,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Room for chunks: which segment is written to, and what must go for it.
+ * Trace buffer, room: which segment is written to, and what is evicted for it
  *
  * Whole segments are recycled, so what a put costs does not depend on what it overwrites; once in a
  * segment's worth of chunks, one put pays for the eviction of all that the oldest one holds.
@@ -58,8 +58,8 @@ static bool slot_has_unread(const Slot *slot) {
         return false;
 }
 
-/* A slot in which there is nothing but room for the rest of chunks that have been read. Better that
- * than none: then the rest is stored elsewhere. */
+/* A slot that has nothing but room for the rest of chunks that have been read. It is taken if there is no other,
+ * and the rest is then stored elsewhere. */
 static Slot *trace_buffer_find_read(const TraceBuffer *buffer) {
         Slot *slot;
 
@@ -69,8 +69,8 @@ static Slot *trace_buffer_find_read(const TraceBuffer *buffer) {
         return NULL;
 }
 
-/* A slot to write to next: one that has been read, or is new, or the oldest. Returns NULL if the buffer is full for
- * good. */
+/* The slot to write to next: one that has been read, a new one, or the oldest. Returns NULL if the buffer is full
+ * for good. */
 static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
         Slot *slot, *newest = trace_buffer_newest(buffer);
 
@@ -87,7 +87,7 @@ static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
         return slot;
 }
 
-/* What is left over at the end of a slot that was written to. */
+/* Counts the bytes left over at the end of a slot that was written to. */
 static size_t trace_buffer_padding_bytes(const TraceBuffer *buffer, const Slot *slot) {
         if (slot->n_records == 0)
                 return 0;
@@ -101,7 +101,7 @@ static void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot) {
                 trace_buffer_cursor_next_slot(buffer);
 }
 
-/* What is in the slot has been given up: clears it, and sees that its segment is its own. */
+/* Clears a slot whose contents are given up, and makes sure that it has a segment of its own. */
 static int slot_empty(const TraceBuffer *buffer, Slot *slot) {
         Segment *segment, *old = slot->segment;
         int r;

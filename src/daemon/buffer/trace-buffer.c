@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The writing half: chunks and patches. trace-buffer-room.c finds the room.
+ * Trace buffer: chunks and patches are written here; trace-buffer-room.c finds the room
  *
  * A put copies the whole payload out of shared memory, once, to where it will most likely stay: the
  * end of the newest segment. Only then is it looked at. What the fragments do not use, or a chunk
@@ -192,7 +192,7 @@ static void payload_parse(Payload *payload, size_t n_payload, unsigned n_fragmen
         payload->n_used = (uint16_t)n_used;
         if (r == 0)
                 return;
-        /* These flags are about the last fragment, which is not there. */
+        /* These flags are about the last fragment, which is missing. */
         payload->flags &= (uint8_t) ~(SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING);
         payload->flags |= r == FRAGMENT_E_ABORTED ? RECORD_ABORTED : RECORD_CORRUPT;
 }
@@ -212,7 +212,7 @@ static void trace_buffer_take_payload(TraceBuffer *buffer, const ChunkData *chun
         if (chunk->n_payload > 0)
                 memcpy(to, chunk->payload, chunk->n_payload);
         payload_parse(&payload, chunk->n_payload, chunk->n_fragments);
-        /* Room for the rest, so that it need not be stored twice. */
+        /* Leaves room for the rest, so that the chunk need not be stored twice. */
         payload.n_room = chunk->complete ? payload.n_used : (uint16_t)chunk->n_payload;
         if (payload.flags & RECORD_CORRUPT)
                 buffer->index->stats.abi_violations++;
@@ -237,9 +237,8 @@ enum {
         PUT_E_REPEATED,                             /* all of it was here before */
 };
 
-/* Puts the rest of a chunk where room was kept for it. If a clone may read what is there, rather
- * this chunk is stored again than its whole segment; but a buffer that overwrites nothing may have no
- * other room. */
+/* Puts the rest of a chunk where room was kept for it. If a clone may read that part, this chunk is stored again,
+ * rather than copying its whole segment; but a buffer that overwrites nothing may have no other room. */
 static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Payload *payload) {
         Slot *slot = &buffer->slots[record->slot];
         int r;
@@ -252,14 +251,14 @@ static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Paylo
                         return r;
         }
         memcpy(record_payload(buffer, record), payload->data, payload->n_used);
-        /* What is new here is newer than any position that was asked for before. */
+        /* The new bytes are newer than any position that was asked for before. */
         slot->filled_until = buffer->index->stats.bytes_written + 1;
         buffer->n_unread += payload->n_used - record->n_payload;
         buffer->index->stats.chunks_rewritten++;
         return 0;
 }
 
-/* The same chunk again, while its record is there. */
+/* Handles the same chunk again, while its record is there. */
 static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Payload *payload) {
         const uint8_t kept = record->flags & (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED);
         uint8_t grew = record->flags & RECORD_GREW;
@@ -454,7 +453,7 @@ void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow,
         buffer->may_grow_userdata = userdata;
 }
 
-/* Room for a few more writers. */
+/* Makes room for a few more writers. */
 static bool trace_buffer_allow_sequences(TraceBuffer *buffer) {
         const uint64_t n_max = buffer_sequences_max(buffer->index->shape.n_bytes);
         SequenceTable *table = &buffer->sequences;

@@ -4,23 +4,23 @@
 /*
  * Trace buffer: where chunks wait to be read
  *
- * A ring of reference-counted segments of equal size. Chunks are appended to the newest segment,
- * whole and with their identity; when all segments are in use the oldest is recycled as a whole
- * (ring) or the buffer is sealed (discard). A segment of which everything has been read is used
- * again first, so that a buffer that is read while it is written stays small. A segment that is not
- * the newest changes only by patches and by the rest of a chunk that was incomplete. Clones share
- * the segments, and what one knows of never changes: a copy does.
+ * It is a ring of reference-counted segments of equal size. Chunks are appended to the newest segment, whole and
+ * with their identity; when all segments are in use the oldest is recycled as a whole (ring) or the buffer is sealed
+ * (discard). A segment of which everything has been read is used again first, so that a buffer that is read while it
+ * is written stays small. A segment that is not the newest changes only by patches and by the rest of a chunk that
+ * was incomplete. Clones share the segments, and bytes that a clone may read never change: a copy is changed
+ * instead.
  *
- * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of
- * one producer) in the order of chunk ids. A packet in several chunks is put together; half a
- * packet is never returned. A sequence whose next chunk waits for a patch, is incomplete, or begins
- * a packet whose rest has not come, pauses for this pass; others go on. What was lost is said once
- * on the next packet of the sequence, with the reasons. Reading consumes.
+ * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of one producer) in
+ * the order of chunk ids. A packet in several chunks is put together; half a packet is never returned. A sequence
+ * whose next chunk waits for a patch, is incomplete, or begins a packet whose rest has not come, pauses for this
+ * pass; others go on. Losses are reported once, on the next packet of the sequence, with their reasons. Reading
+ * consumes.
  *
- * The bytes of the buffer are those of the payloads and of what is needed to find them
- * (TRACE_BUFFER_RECORD_BYTES a chunk), so that many small chunks do not take more memory than few
- * large ones, but for what huge pages round up. What is kept of each writer comes on top, up to once more the size of
- * the buffer; its owner is asked first (trace_buffer_set_may_grow()).
+ * The bytes of the buffer are those of the payloads and of what is needed to find them (TRACE_BUFFER_RECORD_BYTES a
+ * chunk), so that many small chunks do not take more memory than few large ones, apart from rounding up to huge
+ * pages. The memory for each writer comes on top, up to the size of the buffer once more; the owner is asked first
+ * (trace_buffer_set_may_grow()).
  *
  * Untrusted: all of a chunk's contents, and the order and ids in which they come. Patches are found
  * in constant time whatever their age.
@@ -50,8 +50,8 @@ typedef enum TraceBufferPolicy {
 #define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024  /* kept to tell gaps from beginnings */
 #define TRACE_BUFFER_HISTOGRAM_BUCKETS  11
 
-/* Of a writer that has something in the buffer, or had lately. There may be as many as fit into the size of the buffer,
- * and at least TRACE_BUFFER_SEQUENCES_MIN; a sixteenth of that is taken without asking. */
+/* The cost of a writer that has something in the buffer, or had until recently. There may be as many as fit into
+ * the size of the buffer, and at least TRACE_BUFFER_SEQUENCES_MIN; a sixteenth of that is taken without asking. */
 #define TRACE_BUFFER_SEQUENCE_BYTES 512
 #define TRACE_BUFFER_SEQUENCES_MIN  2048
 #define TRACE_BUFFER_SEQUENCES_FREE 16 /* one in 16 */
@@ -101,25 +101,23 @@ typedef struct TraceBufferStats {
         uint64_t buffer_bytes;
         uint64_t bytes_written, bytes_overwritten, bytes_read;
         uint64_t chunks_written, chunks_overwritten, chunks_read;
-        uint64_t chunks_discarded; /* for want of room, or too late; not those against the rules */
+        uint64_t chunks_discarded; /* for lack of room, or too late; not those against the rules */
         uint64_t chunks_rewritten; /* the rest of an incomplete chunk, put where it was */
         uint64_t chunks_relocated; /* likewise, stored again: no room there, or it is gone */
         uint64_t chunks_committed_out_of_order; /* also those that a flush had taken before */
         uint64_t write_wrap_count;
         uint64_t patches_succeeded, patches_failed;
-        uint64_t abi_violations; /* chunks refused, or cut short, for what they are */
+        uint64_t abi_violations; /* chunks refused, or cut short, because they are invalid */
         uint64_t trace_writer_packet_loss;
-        uint64_t padding_bytes_written; /* left over at segment ends */
-        uint64_t padding_bytes_cleared; /* of those, in segments that were used again */
+        uint64_t padding_bytes_written; /* bytes left over at the ends of segments */
+        uint64_t padding_bytes_cleared; /* of these, in segments that were used again */
         uint64_t packets_read;
         uint64_t readaheads_succeeded; /* packets put together from several chunks */
-        uint64_t
-                readaheads_failed; /* tries that found that something is missing, yet or for good */
+        uint64_t readaheads_failed; /* attempts that found something missing, for now or for good */
 } TraceBufferStats;
 
-/* A writer's chunks by the bytes that they were filled with, as perfetto.protos.TraceStats says it:
- * one bucket up to and with each bound, and a last one beyond them. Complete chunks that were
- * accepted. */
+/* A writer's complete and accepted chunks by the bytes in them, as in perfetto.protos.TraceStats: one bucket up
+ * to and including each bound, and a last one beyond. */
 typedef struct WriterStats {
         ChunkOrigin origin;
         uint64_t n_chunks[TRACE_BUFFER_HISTOGRAM_BUCKETS];
@@ -128,7 +126,7 @@ typedef struct WriterStats {
 
 extern const uint16_t trace_buffer_histogram_bounds[TRACE_BUFFER_HISTOGRAM_BUCKETS - 1];
 
-/* Where a walk through the writers is; zero-initialised is before the first. */
+/* The position of a walk through the writers; zero-initialised is before the first. */
 typedef struct WriterCursor {
         size_t i;
 } WriterCursor;
@@ -149,8 +147,8 @@ enum {
         TRACE_BUFFER_E_DISCARDED, /* full, too late, too big or against the rules; counted */
         TRACE_BUFFER_E_NOT_FOUND, /* the chunk is gone, or the offset is outside; counted */
         TRACE_BUFFER_E_LAYOUT,    /* another build's files */
-        TRACE_BUFFER_E_BROKEN,    /* no files of a buffer, or torn ones */
-        TRACE_BUFFER_E_MORE,      /* to be called again */
+        TRACE_BUFFER_E_BROKEN,    /* not the files of a buffer, or incomplete ones */
+        TRACE_BUFFER_E_MORE,      /* not finished: call it again */
 };
 
 /* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are rounded down to
@@ -162,10 +160,11 @@ int trace_buffer_new(TraceBuffer **ret,
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
 
 /*
- * The same in two memfds, its index and its segments, so that another process that has them can go on with it, at
- * whatever instruction this one was killed: all that was put and not yet read or overwritten is there, once and in its
- * order; what a put was at is there whole or not at all. Slower where the kernel gives such memory no huge pages.
- * Clones share the segments, but are this process's only, until they are kept themselves. Likewise.
+ * The same in two memfds, the index and the segments. Another process that has them can continue the buffer, at
+ * whatever instruction this one was killed: everything that was put and not yet read or overwritten is there, once
+ * and in order, and a chunk that was being put is there completely or not at all. It is slower where the kernel
+ * gives such memory no huge pages. Clones share the segments, but belong to this process alone until they are kept
+ * themselves.
  */
 int trace_buffer_new_kept(TraceBuffer **ret,
                           uint64_t n_bytes,
@@ -173,28 +172,29 @@ int trace_buffer_new_kept(TraceBuffer **ret,
                           TraceBufferPolicy policy);
 
 /*
- * Makes a buffer one that is kept, with all that is in it, while it goes on; or a clone, which gets memory of its own
- * for that. Each call copies about this many bytes, so that others have their turns. 0: it is kept;
- * TRACE_BUFFER_E_MORE; -ENOMEM, after which it may be tried again.
+ * Turns a buffer in use into a kept one, with its contents; a clone gets memory of its own for that. Each call
+ * copies about this many bytes, so that others have their turns. Returns 0 when the buffer is kept;
+ * TRACE_BUFFER_E_MORE; or -ENOMEM, after which it may be tried again.
  */
 int trace_buffer_keep(TraceBuffer *buffer, size_t max_bytes);
 
-/* Its descriptors, which stay the buffer's; false: it is not kept. */
+/* Gets the descriptors, which still belong to the buffer. Returns false if it is not kept. */
 bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_segments_fd);
 
-/* As trace_buffer_free(), but all stays in the files: for a process that leaves, with its clones freed before. */
+/* The same as trace_buffer_free(), but everything stays in the files: for a process that leaves. Clones must be
+ * freed before. */
 TraceBuffer *trace_buffer_leave(TraceBuffer *buffer);
 
 /* Damage that was found in the files of a buffer. */
 typedef struct TraceBufferFound {
-        uint32_t n_slots_broken;   /* all of their chunks are lost */
+        uint32_t n_slots_broken;   /* slots, with all of their chunks */
         uint32_t n_records_broken; /* chunks that are lost */
 } TraceBufferFound;
 
 /*
- * A kept buffer from its files, after the process that wrote to it has ended. They may hold anything: what is
- * impossible is dropped and counted. Takes the descriptors over on success only, and changes nothing that would be
- * missing for another try. Sequences wait for what is missing until trace_buffer_producer_gone().
+ * Makes a kept buffer from its files, after the process that wrote to it has ended. The files may contain anything:
+ * whatever is impossible is dropped and counted. Takes the descriptors over on success only, and changes nothing
+ * that another try would need. Sequences wait for missing chunks until trace_buffer_producer_gone().
  *
  * 0, TRACE_BUFFER_E_LAYOUT, TRACE_BUFFER_E_BROKEN, -ENOMEM.
  */
@@ -204,12 +204,13 @@ int trace_buffer_adopt(TraceBuffer **ret,
                        TraceBufferFound *ret_found);
 DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 
-/* Whether another n_bytes may be taken for writers; NULL: up to the limit. They are never given back. */
+/* Sets the function that decides whether another n_bytes may be taken for writers; NULL: up to the limit. The
+ * bytes are never given back. */
 typedef bool (*TraceBufferMayGrow)(void *userdata, size_t n_bytes);
 void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow, void *userdata);
 
-/* Returns 0, TRACE_BUFFER_E_DISCARDED or -ENOMEM. A put of what is there already is 0. A chunk of a writer that
- * there is no room for is discarded. */
+/* Returns 0, TRACE_BUFFER_E_DISCARDED or -ENOMEM. Putting a chunk that is already there returns 0. A chunk is
+ * discarded if there is no room for its writer. */
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk);
 
 /* Overwrites four bytes of a chunk's payload. Without more_patches the chunk no longer waits. Returns 0 or
