@@ -29,7 +29,7 @@ typedef struct FrameKey {
         pid_t pid;
         const void *point; /* of what kind */
         uint64_t surface;
-        bool is_commit; /* to a compositor */
+        bool is_commit; /* frames are committed to a compositor */
 } FrameKey;
 
 typedef struct FrameRun {

@@ -18,7 +18,7 @@
 #define X_CLIENTS_MAX   512 /* clients whose processes are remembered */
 #define X_FRAMES_MAX    4096 /* frames that nobody has taken yet; frames beyond are counted as lost */
 #define X_LISTENERS_MAX 4    /* threads at once, including those that a server holds up */
-#define X_DEPTH_MAX     32   /* of windows in windows, when they are listed */
+#define X_DEPTH_MAX     32   /* levels of windows that are listed */
 
 typedef enum XState {
         X_CONNECTING,

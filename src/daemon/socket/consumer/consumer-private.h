@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * What the parts of the consumer port know of each other
+ * Consumer port, inside: what its parts share
  *
  *      consumers-all.c      all sessions: their work, deadlines and end
- *      consumer-port.c      the methods, and a connection's coming and going
- *      consumer-start.c     EnableTracing: what it needs, who is asked, and the session
+ *      consumer-port.c      the methods, and how connections begin and end
+ *      consumer-start.c     EnableTracing: checks the config, asks for permission, starts
  *      consumer-clone.c     CloneSession
  *      consumer-detach.c    Detach and Attach
- *      consumer-kept.c      sessions that the process before has left
- *      consumer-session.c   a session from then on: its end, its output, its snapshots, who it belongs to
+ *      consumer-kept.c      sessions that the earlier process has left
+ *      consumer-session.c   a session after its start: its output, snapshots, end and owner
  *      consumer-observe.c   ObserveEvents
  *      consumer-read.c      ReadBuffers
  *      consumer-flush.c     Flush
  *      consumer-query.c     QueryServiceState, QueryCapabilities, GetTraceStats
  *      consumer-call.c      how calls are read and answered
- *      consumers.c          where sessions are found
+ *      consumers.c          finds sessions
  *
  * Calls go down in this list only.
  */

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * What the parts of the producer port know of each other
+ * Producer port, inside: what its parts share
  *
- *      producer-port.c           the table, the connection's life, and what is said in a line
- *      producer-port-ops.c       what the core asks for
- *      producer-port-source.c    data sources come, change and go
- *      producer-port-commit.c    what is in shared memory, and what is not
- *      producer-port-memory.c    shared memory, of either side's making
+ *      producer-port.c           the table of methods, the connection's life, and short calls
+ *      producer-port-ops.c       requests from the core
+ *      producer-port-source.c    data sources are registered, changed and removed
+ *      producer-port-commit.c    commits of chunks, in shared memory or in the message
+ *      producer-port-memory.c    shared memory, made by either side
  *      producer-port-command.c   commands to the producer, which may wait
- *      producer-port-reply.c     what several calls are read and answered with
+ *      producer-port-reply.c     reading and answering, for several calls
  *
  * Calls go down in this list only.
  */
