@@ -5,8 +5,8 @@
  *
  *      STARTING ─▶ RUNNING ─▶ STOPPING ─▶ READING ─▶ LOOKING ─▶ FREEING ─▶ DONE
  *
- * A session that ended by itself is stopped, too: the reply says who was silent. A detached one is done when it is
- * known what it does not record. One that records nothing at all is stopped then.
+ * A session that ended on its own is stopped, too: the reply names silent producers. A detached one is done when it
+ * is known what it does not record. One that records nothing at all is stopped then.
  *
  * When the service has gone, another process of it may go on with the session (outage.h): what was asked of the first
  * is asked again.
@@ -252,7 +252,7 @@ static int recording_stop(Recording *recording) {
 }
 
 /*
- * What happens by itself
+ * What happens on its own
  */
 
 static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
@@ -373,7 +373,7 @@ static int recording_give_up(Recording *recording) {
         return recording_done(recording, STATUS_FAILED);
 }
 
-/* Warns only once: a second Ctrl-C is meant, even if the recording was already ending by itself at the first one. */
+/* Warns only once: a second Ctrl-C is meant, even if the recording was already ending on its own at the first one. */
 static void recording_warn(Recording *recording) {
         recording->is_warned = true;
         progress_clear(&recording->progress);
@@ -397,7 +397,7 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
                 return 0;
         if (!recording->is_warned) {
                 recording_warn(recording);
-                return recording_stop(recording); /* does nothing if it has ended by itself */
+                return recording_stop(recording); /* does nothing if it has ended on its own */
         }
         progress_clear(&recording->progress);
         if (!recording->options->is_quiet)

@@ -4,7 +4,7 @@
 /*
  * Recording: one session, from its start (or from when we take it over) to the last byte
  *
- * Runs the event loop until the session has ended: by itself (duration, a failed output), because the command has
+ * Runs the event loop until the session has ended: on its own (duration, a failed output), because the command has
  * ended, or on Ctrl-C, which keeps the data. A second Ctrl-C gives up and discards it.
  */
 
@@ -27,7 +27,7 @@ struct RecordingOptions {
         const ProcessVariable *command_variables; /* what it is told */
         bool owns_stdout;   /* JSON or a trace goes there: what the command writes goes to stderr */
         const char *socket; /* of a private service, or NULL */
-        int ring_fd; /* where to write the buffers at the end; -1: the service streams by itself */
+        int ring_fd; /* where to write the buffers at the end; -1: the service streams on its own */
         bool is_quiet;
         bool may_be_in_vain;                    /* it may be that all wanted sources are refused */
         bool is_detached;                       /* end once it is running, and leave it running */
@@ -49,7 +49,7 @@ struct RecordingResult {
         unsigned n_notes_said; /* notes of the session that were printed to stderr */
         unsigned n_snapshots;
         ExitStatus snapshot_status; /* the first failure of a snapshot */
-        int command_status;         /* -1: there is no command, or it did not end by itself */
+        int command_status;         /* -1: there is no command, or it did not end on its own */
         bool is_started;
         bool is_in_vain;   /* none of its sources can record, so it ended at once */
         bool is_discarded; /* the user gave up */

@@ -4,7 +4,8 @@
 /*
  * Trace pair: the page of two sides of a command line, A… and B…
  *
- * The first recording of each is shown, side by side; what differs is said of all, as "desktrace diff" does.
+ * The first recording of each is shown, side by side; the differences are computed from all of them, as by
+ * "desktrace diff".
  */
 
 #include "client/exit-status.h"

@@ -230,7 +230,7 @@ bool trace_summary_has_heaps(const TraceSummary *summary);
 /* A hash table's values, sorted; free with g_ptr_array_unref(). */
 GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);
 uint64_t trace_summary_n_kernel_events(const TraceSummary *summary);
-/* The duration of the recording or, if the file does not say, of what is in it. */
+/* The duration of the recording or, if the file does not have that, of its contents. */
 uint64_t trace_summary_duration_ns(const TraceSummary *summary);
 /* The time by REALTIME when the recording began; 0: unknown. */
 uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary);

@@ -387,7 +387,8 @@ static ExitStatus check_has_command(const Run *run, char *const *sources) {
         return STATUS_OK;
 }
 
-/* A private service has none, and a command gets some of its own, because it inherits what no running program can. */
+/* A private service has no bridges, and a command gets bridges of its own, because it inherits what no running
+ * program can. */
 static ExitStatus open_bridges(Run *run) {
         g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
         ExitStatus status = check_has_command(run, sources);
@@ -462,8 +463,8 @@ static void say_waiting(const RecordingOptions *options, const RecordingResult *
                 run->trigger, run->invocation, options->socket, run->snapshot_output);
 }
 
-/* Where the service listens for Perfetto's SDK, if a program would not find it by itself. Programs look where the
- * system's service listens, which may or may not be where the user's one does. */
+/* Where the service listens for Perfetto's SDK, if a program would not find it on its own. Programs look where
+ * the system's service listens, which may or may not be where the user's one does. */
 static char *find_producer_socket(const Run *run) {
         g_autofree char *path = NULL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Probe definitions: what of a config makes the kernel stop at a place, or read memory, that the caller has chosen */
+/* Probe definitions: parts of a config that let the caller choose where the kernel stops, or which memory it reads */
 
 #include <ctype.h>
 #include <errno.h>

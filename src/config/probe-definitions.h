@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Probe definitions: what of a config makes the kernel stop at a place, or read memory, that the caller has chosen
+ * Probe definitions: parts of a config that let the caller choose where the kernel stops, or which memory it reads
  *
  * Kprobes, uprobes, and filters that follow a pointer into a program's memory (".ustring"). To allow these is to allow
  * more than recording (policy.h), so each can be said as a line of text: polkit's rules and people decide by it, and

@@ -21,7 +21,7 @@ typedef struct KeptProducer {
         uid_t user; /* whose places it takes */
         uint8_t key[BUS_PRODUCER_KEY_BYTES];
         KeptState state;
-        uint64_t revision; /* of what is in there */
+        uint64_t revision; /* of the state that was written last */
         bool is_seen;
 
         /* Found, and not taken yet. */

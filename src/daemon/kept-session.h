@@ -28,7 +28,7 @@ typedef struct Kept {
         uint64_t id;
         size_t n_buffers;
         KeptState state;
-        uint64_t revision; /* of what is in there */
+        uint64_t revision; /* of the state that was written last */
         uid_t user;
         size_t n_descriptors;
         bool has_output, is_pipe;

@@ -55,7 +55,7 @@ static int make_wake_fd(void) {
         return 0;
 }
 
-/* Without a new one, only the service can wake us. */
+/* If no new descriptor can be made, only the service can wake the thread. */
 static void keep_wake_fd(void) {
         int fd = library.wake_fd;
 

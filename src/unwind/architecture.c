@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Architecture: what of unwinding differs between processors */
+/* Architecture: the parts of unwinding that differ between processors */
 
 #include <elf.h>
 #include <stddef.h>

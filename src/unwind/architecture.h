@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Architecture: what of unwinding differs between processors
+ * Architecture: the parts of unwinding that differ between processors
  *
  * Registers have DWARF's numbers. Only a few matter to a caller's frame: those that a stack frame is found by. A
  * processor is a row of the table in architecture.c. Nothing samples on arm64 yet, where return addresses may also be

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Profile cycle: what PipeWire's profiler says of one cycle of its graph */
+/* Profile cycle: what PipeWire's profiler reports about one cycle of its graph */
 
 #include "bridges/pipewire/profile-cycle.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Profile cycle: what PipeWire's profiler says of one cycle of its graph
+ * Profile cycle: what PipeWire's profiler reports about one cycle of its graph
  *
  * Sans-I/O. A driver, mostly a sound card, begins each cycle. The nodes that follow it are signalled, awake, and
  * finish. Newer versions of PipeWire add fields behind those that are known here; these are passed over.

@@ -203,7 +203,7 @@ static void look_at_fdinfo(DrmClients *clients, pid_t pid, int fd) {
                 client_move(clients, client, pid, fd);
 }
 
-/* Uses only what the kernel knows by itself: a descriptor may belong to a file on a server that is down. */
+/* Uses only what the kernel itself knows: a descriptor may belong to a file on a server that is down. */
 static bool is_gpu_device(int dir_fd, const char *name) {
         struct statx status;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Perf sleepers: threads that have left their processor, and the stacks with which they did */
+/* Perf sleepers: threads that are off their processor, with the call stacks at which they left it */
 
 #include <assert.h>
 #include <errno.h>

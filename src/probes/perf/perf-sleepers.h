@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Perf sleepers: threads that have left their processor, and the stacks with which they did
+ * Perf sleepers: threads that are off their processor, with the call stacks at which they left it
  *
  * The length of a thread's sleep is known when it runs again, its stack only when it leaves its processor. Records
  * of two processors may be read in the wrong order, so each thread's last running time is remembered, too.

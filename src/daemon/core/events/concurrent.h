@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Concurrent sessions: what a trace says of the other sessions that ran beside it
+ * Concurrent sessions: what a trace records about other sessions at the same time
  *
  * The reader of a trace wants to know whether somebody else was recording, too: that costs time, and shares producers.
  * The trace of a session that asks for it (enable_concurrent_session_events) says what each other session did, as

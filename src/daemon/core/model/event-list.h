@@ -34,7 +34,7 @@ typedef struct ClockSnapshot {
 
 /* Snapshots that nobody has read yet. A new one is kept only if some clock has drifted since the one before:
  * otherwise it adds nothing. Once that one was read, the next is kept in any case, so that each piece of a stream
- * can be understood by itself. Zero-initialised is empty. */
+ * can be understood on its own. Zero-initialised is empty. */
 typedef struct ClockRing {
         ClockSnapshot snapshots[CLOCK_RING_MAX];
         size_t first, n;

@@ -30,9 +30,9 @@ typedef struct ProducerSource {
         Charge charge;                /* descriptor and category bytes */
 } ProducerSource;
 
-/* What the producer's counter says of packets that it lost, and what of that is taken for true. */
+/* How many packets the producer's own counter reports as lost, and how many of these losses are believed. */
 typedef struct ProducerLosses {
-        uint64_t n;          /* taken for true, in all of its memories */
+        uint64_t n;          /* losses that are believed, in all of its memories */
         uint64_t n_said;     /* what the counter said last */
         uint64_t n_possible; /* more that it can have lost, as of then: */
         uint64_t looked_at;

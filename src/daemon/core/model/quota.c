@@ -32,7 +32,7 @@ typedef struct Limit {
         Amount user, total, first;
         const char *name, *total_name;
         const char *what, *remedy;
-        uint64_t unit;    /* of what is told; 0: one */
+        uint64_t unit;    /* what one unit of the shown number stands for; 0: one */
         bool spares_root; /* only the limit of all together holds for root */
 } Limit;
 

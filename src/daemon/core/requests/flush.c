@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A producer is asked once for all of its instances in the session. The core drains shared memory by itself
- * when the answers are in; a flush is only for what producers hold elsewhere.
+ * A producer is asked once for all of its instances in the session. The core drains shared memory on its own when
+ * the answers are in; a flush is only for what producers hold elsewhere.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "core/requests/flush.h"
 #include "core/requests/session-wait.h"
 
-/* Not before the start, when there is nothing; not while it stops, which flushes by itself. */
+/* Not before the start, when there is nothing; not while it stops, as a stop flushes as well. */
 static bool instance_wants_flush(const SourceInstance *instance, FlushGroup group) {
         return flush_group_has(group, instance->buffer) && instance_is_live(instance) &&
                instance->state != INSTANCE_CONFIGURED && instance->state != INSTANCE_STOPPING &&

@@ -14,9 +14,9 @@ uint64_t service_activations_deadline(const Service *service);
 /* Of service_activation_failed(), for those that service_activate_all() has asked for. */
 void service_activation_ends(Service *service, size_t index, const char *why, uint64_t now);
 
-/* Starts the activatable producers that are not here, so that what they say of their sources can be listed. They, and
- * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. One that did not come when it was asked
- * is asked again after SERVICE_RETRY_NS at the earliest. */
+/* Starts activatable producers that are not running, so that their sources can be listed in detail. They, and
+ * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. One that did not come when it was
+ * asked is asked again after SERVICE_RETRY_NS at the earliest. */
 void service_activate_all(Service *service, uint64_t now);
 /* Likewise, and starts nobody: only programs that see a fresh service are awaited. */
 void service_gather(Service *service, uint64_t now);
