@@ -156,13 +156,13 @@ static void say_repeats(GString *out, const Answer *answer) {
                 FIRST(name, REPEATS_COLUMN_NAME);
                 FIRST(period, REPEATS_COLUMN_PERIOD);
 
-                g_string_append_printf(
-                        out,
-                        _("Of what comes back regularly, '%s' takes longest: it comes every %s.\n"),
-                        name,
-                        period);
+                g_string_append_printf(out,
+                                       _("Of everything that repeats regularly, '%s' takes "
+                                         "longest: it repeats every %s.\n"),
+                                       name,
+                                       period);
         } else {
-                say_line(out, _("Nothing comes back regularly, every 50 ms or less often."));
+                say_line(out, _("Nothing repeats regularly, every 50 ms or less often."));
         }
 }
 

@@ -319,7 +319,7 @@ static void check_proc(DoctorReport *report, const MachineFacts *facts) {
                            _("/proc hides other users' processes (hidepid): the probes see them, "
                              "\"record --standalone\" does not"));
         else
-                doctor_add(report, DOCTOR_OK, "proc", NULL, _("all of it is there"));
+                doctor_add(report, DOCTOR_OK, "proc", NULL, _("everything is installed"));
 }
 
 static void check_journal(DoctorReport *report, const MachineFacts *facts) {

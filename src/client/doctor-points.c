@@ -347,13 +347,13 @@ static void check_showing(DoctorReport *report, const Showing *showing) {
                 doctor_add(report, DOCTOR_OK, "programs", NULL, "%s", sentence);
         } else if (showing->programs->len > 0) {
                 programs = list_programs(showing);
-                doctor_add(report,
-                           DOCTOR_NOTE,
-                           "programs",
-                           showing->by,
-                           _("%s would show more of themselves if they were started with a "
-                             "variable"),
-                           programs);
+                doctor_add(
+                        report,
+                        DOCTOR_NOTE,
+                        "programs",
+                        showing->by,
+                        _("%s would show more if they were started with an environment variable"),
+                        programs);
         }
 }
 
@@ -411,7 +411,7 @@ void point_check(DoctorReport *report, const PointFacts *facts) {
                            DOCTOR_OK,
                            "programs",
                            NULL,
-                           _("none of those that you may look at has a library that "
-                             "a data source knows"));
+                           _("no program that you may inspect uses a library that a data source "
+                             "knows"));
         check_engines(report, facts);
 }

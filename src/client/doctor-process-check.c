@@ -17,13 +17,13 @@ static bool has_library(const ProcessFacts *facts) {
 /* false: there is nothing more to look at. */
 static bool check_is_there(DoctorReport *report, const ProcessFacts *facts) {
         if (!facts)
-                doctor_add(report,
-                           DOCTOR_PROBLEM,
-                           TOPIC,
-                           NULL,
-                           _("the process did not let itself be looked at within %d s: it hangs in "
-                             "the kernel"),
-                           DOCTOR_DEADLINE_S);
+                doctor_add(
+                        report,
+                        DOCTOR_PROBLEM,
+                        TOPIC,
+                        NULL,
+                        _("the process could not be inspected within %d s: it hangs in the kernel"),
+                        DOCTOR_DEADLINE_S);
         else if (!facts->exists)
                 doctor_add(report,
                            DOCTOR_PROBLEM,
@@ -40,7 +40,7 @@ static bool check_is_there(DoctorReport *report, const ProcessFacts *facts) {
                            facts->name,
                            (int)facts->pid,
                            (unsigned)facts->uid,
-                           facts->program ? facts->program : _("its file is not yours to see"));
+                           facts->program ? facts->program : _("you may not see its file"));
         return facts && facts->exists;
 }
 
@@ -73,15 +73,16 @@ static void check_library(DoctorReport *report, const ProcessFacts *facts) {
                            DOCTOR_NOTE,
                            "library",
                            _("restart the program"),
-                           _("%s was replaced after the program had started: it runs the old one"),
+                           _("%s was replaced after the program had started, which still uses the "
+                             "old one"),
                            facts->library);
         else if (version && !streq(version, DESKTRACE_VERSION))
                 doctor_add(report,
                            DOCTOR_NOTE,
                            "library",
                            NULL,
-                           _("uses %s, this is version %s; old libraries work, with what they had "
-                             "then"),
+                           _("uses %s, this is version %s; old libraries work, with the features "
+                             "that they had"),
                            facts->library,
                            DESKTRACE_VERSION);
         else
@@ -94,7 +95,7 @@ static void check_perfetto(DoctorReport *report, const ProcessOnService *service
                            DOCTOR_OK,
                            "library",
                            NULL,
-                           _("has Perfetto's SDK in it, and there is a socket for that"));
+                           _("has Perfetto's SDK in it, and there is a socket for it"));
         else
                 doctor_add(report,
                            DOCTOR_PROBLEM,
@@ -145,7 +146,7 @@ static void check_variable(DoctorReport *report, const char *variable) {
         } rows[] = {
                 { "DESKTRACE_SOCKET=",
                   N_("it is recorded by that service only, not by the system's") },
-                { "DESKTRACE_WAIT=", N_("its start waits for a recording that long") },
+                { "DESKTRACE_WAIT=", N_("its start waits this long for a recording") },
                 { "DESKTRACE_STARTUP=", N_("it keeps its first events until it is recorded") },
                 { "DBUS_SYSTEM_BUS_ADDRESS=",
                   N_("if that is not the machine's bus, the system's service does not see it") },
@@ -259,8 +260,8 @@ void program_check(DoctorReport *report, const char *path, const ProgramFacts *f
                            TOPIC,
                            run,
                            facts->names_library || facts->has_own_library
-                                   ? _("%s uses libdesktrace, and does not run now")
-                                   : _("%s has Perfetto's SDK in it, and does not run now"),
+                                   ? _("%s uses libdesktrace, and is not running")
+                                   : _("%s has Perfetto's SDK in it, and is not running"),
                            path);
         else
                 doctor_add(report,

@@ -23,7 +23,7 @@ static char *systemctl(const ServiceFacts *facts, const char *arguments) {
 /* Returns false if nothing else can be found out. */
 static bool check_bus(DoctorReport *report, const ServiceFacts *facts) {
         static const char remedy[] =
-                N_("without a bus record with \"desktrace record --standalone\"");
+                N_("without a bus, record with \"desktrace record --standalone\"");
 
         if (!facts)
                 doctor_add(report,
@@ -68,7 +68,7 @@ static void check_version(DoctorReport *report, const ServiceFacts *facts) {
                            DOCTOR_PROBLEM,
                            "service",
                            restart,
-                           _("the service runs, but does not say its version: %s"),
+                           _("the service runs, but does not report its version: %s"),
                            facts->version_error ? facts->version_error : "");
         else if (!streq(facts->version, DESKTRACE_VERSION))
                 doctor_add(report,
@@ -267,8 +267,8 @@ static void check_polkit(DoctorReport *report, const ServiceFacts *facts, uint32
                            DOCTOR_PROBLEM,
                            "polkit",
                            "sudo apt install polkitd  # or: sudo desktrace record ...",
-                           _("there is no polkit: only root may record the system, you your own "
-                             "programs"));
+                           _("there is no polkit: only root may record the system, and you may "
+                             "record your own programs"));
         else if (polkit->error && !polkit->has_action)
                 doctor_add(report,
                            DOCTOR_PROBLEM,

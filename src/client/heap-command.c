@@ -117,8 +117,8 @@ ExitStatus heap_command_build(HeapCommand *ret,
         ExitStatus status = parse_interval(&interval, option);
 
         if (!status && !command && is_standalone) {
-                say_error(_("--heap with --standalone requires a command: programs that run "
-                            "already know the services only"));
+                say_error(_("--heap with --standalone requires a command: running programs only "
+                            "know the regular services"));
                 return STATUS_USAGE;
         }
         if (!status && command)

@@ -89,7 +89,7 @@ static void say_how_current(const ViewEvents *events) {
         if (events->is_current)
                 return;
         if (events->names->len > 0)
-                say_error(_("this is what the kernel had when it was recorded last: %s"),
+                say_error(_("these are the kernel's events as of the last recording: %s"),
                           why ? why : "");
         else
                 say_error(_("the kernel's events are not known: %s"),

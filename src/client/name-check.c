@@ -52,7 +52,7 @@ say_absent(const NameCheck *check, const char *format, const char *name, const c
                 return STATUS_NOT_FOUND;
         }
         if (!check->is_quiet)
-                say_error(_("note: %s. It is recorded when a program comes that has it.%s"),
+                say_error(_("note: %s. It is recorded once a program that has it starts.%s"),
                           what,
                           meant);
         return STATUS_OK;

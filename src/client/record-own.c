@@ -53,7 +53,7 @@ static bool keep_own(RecordRequest *request) {
         say_error(_("you may not record the system (%s), so this is left out: %s"),
                   TRACING_ACTION_TRACE_SYSTEM,
                   left_out->str);
-        say_hint(_("What is your own is recorded."));
+        say_hint(_("Your own programs are recorded."));
         return true;
 }
 

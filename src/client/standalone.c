@@ -279,10 +279,9 @@ static ExitStatus say_missing(const char *source, const GPtrArray *names) {
                           source,
                           nearest);
         else
-                say_error(
-                        _("there is no data source '%s' on this machine; \"desktrace list sources "
-                          "--standalone\" shows those that there are"),
-                        source);
+                say_error(_("there is no data source '%s' on this machine; \"desktrace list "
+                            "sources --standalone\" shows those that exist"),
+                          source);
         return STATUS_NOT_FOUND;
 }
 

@@ -207,6 +207,6 @@ void symbol_result_say(const SymbolResult *result) {
                         _("Lines of the source code need %s, which is not installed.\n"),
                         "addr2line (binutils)");
         if (result->ended_early)
-                fputs(_("Naming functions ended early; \"desktrace symbolize\" goes on with it.\n"),
+                fputs(_("Naming functions ended early; \"desktrace symbolize\" continues it.\n"),
                       stderr);
 }

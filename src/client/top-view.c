@@ -218,9 +218,7 @@ static void add_load_row(Page *page, const TopView *view, size_t row) {
 static void add_others(Page *page, const TopView *view) {
         const AnswerValue *others = &view->load->facts[LOAD_FACT_OTHERS];
         g_autofree char *cpu = others->is_there ? cpu_text(view, others->number) : NULL;
-        const char *const texts[] = {
-                cpu, "-", "-", _("(what is in no row: it ended, or is hidden)")
-        };
+        const char *const texts[] = { cpu, "-", "-", _("(in no row: ended, or hidden)") };
 
         if (others->is_there && others->number > 0)
                 add_row(page, STYLE_DIM, load_columns, texts);

@@ -32,7 +32,7 @@ static char *page_language(void) {
 static ExitStatus say_no_memory(int r) {
         if (r == 0)
                 return STATUS_OK;
-        say_error(_("the page needs more memory than there is"));
+        say_error(_("the page needs more memory than is available"));
         return STATUS_LIMIT;
 }
 

@@ -212,7 +212,8 @@ static ExitStatus parse_side_b(const Invocation *invocation, char ***ret) {
         g_option_context_set_help_enabled(context, FALSE);
         g_option_context_add_main_entries(context, entries_b, NULL);
         if (!g_option_context_parse_strv(context, &left, &error)) {
-                say_error(_("behind '--' are files and a time of them: %s"), error->message);
+                say_error(_("after '--' there are only files and their time range: %s"),
+                          error->message);
                 return STATUS_USAGE;
         }
         if (!left[1] && !answer_range_is_given(&arg_ranges[1]))

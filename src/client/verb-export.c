@@ -147,7 +147,7 @@ report_outcome(const TraceFiles *files, const Export *export, const char *path, 
                 fprintf(stderr, _("Record with: %s\n"), export->format->record);
                 return STATUS_NOT_FOUND;
         case EXPORT_E_EMPTY:
-                say_error(_("the recording has nothing in this time that '%s' could have"),
+                say_error(_("the recording has nothing in this time that '%s' can represent"),
                           export->format->name);
                 if (export->format->record)
                         fprintf(stderr, _("Record with: %s\n"), export->format->record);

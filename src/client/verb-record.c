@@ -387,8 +387,7 @@ static ExitStatus check_has_command(const Run *run, char *const *sources) {
         return STATUS_OK;
 }
 
-/* A private service has no bridges, and a command gets bridges of its own, because it inherits what no running
- * program can. */
+/* A private service has no bridges. A command gets its own, as it inherits what no running program can. */
 static ExitStatus open_bridges(Run *run) {
         g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
         ExitStatus status = check_has_command(run, sources);

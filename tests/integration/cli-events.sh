@@ -95,7 +95,7 @@ gives "bash completes the events of a group" '^sched/sched_switch$' completes sc
 gives "and the groups" '^sched/$' completes sch
 ok "without asking polkit" test ! -s "$tmp/questions"
 ok "or starting anything" no_probes
-exits 0 "and is told that it is not of now" 'when it was recorded last' nobody list events sched_switch
+exits 0 "and is told that it is not of now" 'as of the last recording' nobody list events sched_switch
 kill "$daemon" && wait "$daemon"
 service "$DESKTRACED" --system
 exits 0 "also from the next service" '^sched/sched_switch *$' nobody list events --no-start --no-legend 'sched/*'

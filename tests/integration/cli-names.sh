@@ -45,7 +45,7 @@ exits 5 "and so is a data source" "nothing that runs offers the data source 'org
         record org.example.demo -t 1s -o none.pftrace
 ok "and nothing is written" nothing_is_there '*.pftrace'
 exits 5 "a longer recording waits for it, says so, and fails when it never came" \
-        'note: nothing that runs .* It is recorded when a program comes' \
+        'note: nothing that runs .* It is recorded once a program' \
         interrupted ' started ' "$DESKTRACE" record --user cat:b -t 100s -o waited.pftrace
 exits 5 "in words, too" "Nothing that ran uses Desktrace" record org.example.later cat:b -o never.pftrace -- true
 exits 5 "also of a data source" "Nothing that ran offers the data source 'org.example.later'" \

@@ -100,7 +100,7 @@ ok 'or each has its own, with files of its own' differs "0.4 < t['rows'][0]['cha
         --slice frame --to 3 phases1 -- --from 6 phases2
 exits 5 'a time of which there is nothing' 'nothing in this time' "$DESKTRACE" diff --to 3 phases1 -- --from 1000
 exits 2 'what is no time' 'is no time' "$DESKTRACE" diff --to 3 phases1 -- --from soon
-exits 2 'another option behind --' 'files and a time of them' "$DESKTRACE" diff phases1 -- --metric p99 phases2
+exits 2 'another option behind --' 'files and their time range' "$DESKTRACE" diff phases1 -- --metric p99 phases2
 
 # A config: its data sources, and one setting of the second.
 cat >made.py <<'END'

@@ -72,7 +72,7 @@ START_TEST(test_without_such_programs_that_is_said) {
         make_machine();
         put_program("7", "other\n", "no mappings\n");
         examine();
-        assert_finding(DOCTOR_OK, "programs", "none of those");
+        assert_finding(DOCTOR_OK, "programs", "no program that you may inspect");
         end();
 }
 END_TEST

@@ -196,7 +196,7 @@ START_TEST(test_a_program_that_does_not_run_is_looked_through) {
         begin();
         program_check(&report, "/a b", &facts);
         assert_remedy(
-                "program", "uses libdesktrace, and does not run", "desktrace record -- '/a b'");
+                "program", "uses libdesktrace, and is not running", "desktrace record -- '/a b'");
         end();
         tree_put(&tree, "app", "\177ELF /ld-linux");
         program_facts_read(&facts, tree.fd, "app");
