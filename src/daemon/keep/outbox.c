@@ -9,7 +9,7 @@
 #include "shared/fd.h"
 #include "shared/macro.h"
 
-#define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* "DOut box" */
+#define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* text, in little-endian order */
 #define OUTBOX_LAYOUT 2
 #define NO_CELL       UINT32_MAX
 #define IS_FULL       (UINT64_C(1) << 63)
