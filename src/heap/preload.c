@@ -24,7 +24,7 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define WAIT_MAX_MS 10000
 
-/* Of perfetto.protos.TracePacket. */
+/* Fields of perfetto.protos.TracePacket. */
 enum { PACKET_PROFILE = 37, PACKET_TRACK_DESCRIPTOR = 60 };
 
 static HeapProcess program = { .name = "" };

@@ -23,7 +23,7 @@ enum {
         TRIGGER_NAME = 2,
 };
 
-/* Of OBSERVE_EVENTS. */
+/* The bits of OBSERVE_EVENTS. */
 enum {
         OBSERVES_INSTANCES = 1 << 0,
         OBSERVES_ALL_STARTED = 1 << 1,
