@@ -34,7 +34,7 @@ void keeper_end(Keeper *keeper);
 /* What is kept stays. Zeros are allowed. */
 void keeper_deinit(Keeper *keeper);
 
-/* After each turn of the loop. */
+/* Call it after each turn of the loop. */
 void keeper_settle(Keeper *keeper, uint64_t now);
 /* When it has to be called again if nothing happens; UINT64_MAX: not. */
 uint64_t keeper_deadline(const Keeper *keeper);

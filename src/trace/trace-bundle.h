@@ -90,7 +90,7 @@ bool trace_kernel_descriptor_read(uint32_t *ret_number,
  * Columns
  */
 
-/* Of CompactSched. */
+/* Fields of CompactSched. */
 enum {
         TRACE_COMPACT_SWITCH_TIMESTAMP = 1,
         TRACE_COMPACT_SWITCH_PREV_STATE = 2,

@@ -47,7 +47,7 @@ typedef struct TraceHeapSpan {
 
 typedef struct TraceHeap {
         TraceMap writers; /* a sequence and a pid → their number */
-        TraceMap heaps;   /* that number, and a heap's name → the heap's number */
+        TraceMap heaps;   /* a writer's number and a heap's name → the heap's number */
         TraceMap by_key;  /* the heap's number, and a stack → index in `sites` */
         TraceMap ended;   /* by heap: whether its program's end was reported */
         uint32_t n_writers, n_heaps;

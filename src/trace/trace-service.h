@@ -33,7 +33,7 @@ typedef struct TraceSystemInfo {
 
 void trace_system_info_read(TraceSystemInfo *ret, const WireField *payload);
 
-/* Of perfetto.protos.TracingServiceEvent. */
+/* What a perfetto.protos.TracingServiceEvent says. */
 typedef struct TraceServiceEvent {
         bool is_start;       /* the recording has been started, */
         bool is_all_started; /* and all of its sources */

@@ -29,7 +29,7 @@ enum {
         _TRACE_STATS,
 };
 
-/* Of TRACE_STAT_FINAL_FLUSH. */
+/* Values of TRACE_STAT_FINAL_FLUSH. */
 #define TRACE_FINAL_FLUSH_SUCCEEDED 1
 #define TRACE_FINAL_FLUSH_FAILED    2
 

@@ -34,7 +34,7 @@ void bus_emit_session_triggered(BusSession *session,
                                 uid_t uid);
 void bus_emit_session_snapshot(BusSession *session, const char *clone_path, const char *trigger);
 
-/* Added and removed with its session. */
+/* Buffers are added and removed with their session. */
 void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);
 
 /* Tells each client that may see the source what has changed from its point of view: a new object, a changed one, or
