@@ -15,8 +15,8 @@
 
 #include "packet/pattern.h"
 
-#define STRING_RULES_MAX        256  /* of one filter */
-#define STRING_TYPES_MAX        128  /* semantic types that rules can name; all rules apply to others */
+#define STRING_RULES_MAX        256 /* of one filter */
+#define STRING_TYPES_MAX        128 /* semantic types that rules can name; all rules apply to others */
 #define STRING_SEARCH_BYTES_MAX 1024 /* of a string to be searched; longer ones are overwritten */
 #define STRING_PACKET_COST_MAX  (1u << 20) /* for one packet, in steps of a match, roughly */
 #define STRING_STARTS_MAX \
