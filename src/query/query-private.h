@@ -40,6 +40,11 @@ int query_add_functions(Query *query);
 /* Allows only reading, and writing to memory. */
 int query_restrict(Query *query);
 
+/* If the statement, which is the only one, just counts the rows of one of our tables: the same as a statement that asks
+ * for the last row. SQLite does likewise for tables of its own. To be freed with sqlite3_free(); NULL: it is another
+ * statement. */
+char *query_shorten_count(const char *sql);
+
 /* Whether a module of Perfetto's standard library is available. Its tables always are. */
 bool query_has_module(const char *name, size_t n);
 

@@ -4,6 +4,9 @@
 
 #include "query/query-tables.h"
 
+#include <string.h>
+#include <strings.h>
+
 #define STORED(name, column) \
         { name, QUERY_COLUMN_STORED, column, 0 }
 #define ARGS(name, column) \
@@ -184,6 +187,14 @@ const QueryTable query_tables[] = {
         { "cpu", TRACE_TABLE_CPU, 0, cpu, ARRAY_SIZE(cpu) },
 };
 /* clang-format on */
+
+const QueryTable *query_table_find(const char *name, size_t n) {
+        for (size_t i = 0; i < ARRAY_SIZE(query_tables); i++)
+                if (strlen(query_tables[i].name) == n &&
+                    strncasecmp(query_tables[i].name, name, n) == 0)
+                        return &query_tables[i];
+        return NULL;
+}
 
 size_t query_tables_count(void) {
         return ARRAY_SIZE(query_tables);

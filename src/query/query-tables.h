@@ -37,4 +37,6 @@ typedef struct QueryTable {
 } QueryTable;
 
 extern const QueryTable query_tables[];
+/* NULL: there is none with this name. */
+const QueryTable *query_table_find(const char *name, size_t n);
 size_t query_tables_count(void);

@@ -25,6 +25,7 @@ typedef struct Vtab {
 typedef struct Cursor {
         sqlite3_vtab_cursor base;
         const uint32_t *rows; /* NULL: the range */
+        bool is_backwards;    /* of the range, which is all rows then */
         size_t at, end;
 } Cursor;
 
@@ -39,6 +40,7 @@ enum {
         PLAN_COLUMN = 0xff00,
         PLAN_FROM = 1 << 16,
         PLAN_TO = 1 << 17,
+        PLAN_BACKWARDS = 1 << 18,
 };
 
 static const TraceTable *vtab_table(const Vtab *vtab) {
@@ -88,20 +90,13 @@ static int vtab_declare(sqlite3 *db, const QueryTable *def) {
         return r;
 }
 
-static const QueryTable *find_table(const char *name) {
-        for (size_t i = 0; i < query_tables_count(); i++)
-                if (sqlite3_stricmp(query_tables[i].name, name) == 0)
-                        return &query_tables[i];
-        return NULL;
-}
-
 static int vtab_connect(sqlite3 *db,
                         void *aux,
                         int argc,
                         const char *const *argv,
                         sqlite3_vtab **ret,
                         char **ret_error) {
-        const QueryTable *def = find_table(argv[0]);
+        const QueryTable *def = query_table_find(argv[0], strlen(argv[0]));
         int r;
 
         if (!def)
@@ -124,6 +119,7 @@ typedef struct Plan {
         int kind, column; /* stored */
         int constraint;   /* the constraint for each kind, or -1 */
         int from, to;     /* bounds of time, or -1 */
+        bool is_backwards;
         double n_rows;
 } Plan;
 
@@ -206,8 +202,14 @@ static void plan_order(Plan *plan, const Vtab *vtab, sqlite3_index_info *info) {
                 info->orderByConsumed = 1;
                 return;
         }
-        if (plan->kind != PLAN_SCAN || plan->from >= 0 || plan->to >= 0 ||
-            (sqlite3_vtab_distinct(info) != 1 && sqlite3_vtab_distinct(info) != 2) ||
+        if (plan->kind != PLAN_SCAN || plan->from >= 0 || plan->to >= 0)
+                return;
+        if (order->desc && column_is_id(vtab->def, order->iColumn)) {
+                plan->is_backwards = true;
+                info->orderByConsumed = 1;
+                return;
+        }
+        if ((sqlite3_vtab_distinct(info) != 1 && sqlite3_vtab_distinct(info) != 2) ||
             index_rows(vtab, order->iColumn) < 0)
                 return;
         plan->kind = PLAN_GROUPS;
@@ -252,7 +254,8 @@ static int vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         if (plan.kind != PLAN_SCAN)
                 plan.from = plan.to = -1;
         plan_order(&plan, vtab, info);
-        info->idxNum = plan.kind | plan.column << PLAN_COLUMN_SHIFT;
+        info->idxNum = plan.kind | plan.column << PLAN_COLUMN_SHIFT |
+                       (plan.is_backwards ? PLAN_BACKWARDS : 0);
         if (plan.constraint >= 0)
                 info->aConstraintUsage[plan.constraint].argvIndex = ++n_args;
         if (plan.from >= 0) {
@@ -376,6 +379,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base,
         int i = 0;
 
         *cursor = (Cursor){ .base = cursor->base, .end = table->n };
+        cursor->is_backwards = plan & PLAN_BACKWARDS;
         switch (plan & PLAN_KIND) {
         case PLAN_ID:
                 cursor_find_id(cursor, argv[i++]);
@@ -406,7 +410,9 @@ static int cursor_eof(sqlite3_vtab_cursor *base) {
 }
 
 static uint32_t cursor_row(const Cursor *cursor) {
-        return cursor->rows ? cursor->rows[cursor->at] : (uint32_t)cursor->at;
+        if (cursor->rows)
+                return cursor->rows[cursor->at];
+        return (uint32_t)(cursor->is_backwards ? cursor->end - 1 - cursor->at : cursor->at);
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret) {

@@ -236,9 +236,16 @@ static int query_take_perfetto(Query *query, const char **sql) {
 }
 
 static int query_compile(Query *query, const char *sql, sqlite3_stmt **ret, const char **ret_rest) {
+        char *shorter = query->options.is_interactive ? NULL : query_shorten_count(sql);
+        int r;
+
         query->needs = 0;
         query->sched_needs = 0;
-        return sqlite3_prepare_v3(query->db, sql, -1, 0, ret, ret_rest);
+        r = sqlite3_prepare_v3(query->db, shorter ? shorter : sql, -1, 0, ret, ret_rest);
+        if (shorter)
+                *ret_rest = sql + strlen(sql);
+        sqlite3_free(shorter);
+        return r;
 }
 
 /* Compiling a statement tells what it needs; the number of rows, and so the best plan, is known only after that has

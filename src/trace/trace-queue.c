@@ -93,9 +93,9 @@ size_t trace_queue_add_lane(TraceQueue *queue, uint64_t rank) {
         TraceLane *lane;
 
         if (queue->n_lanes == LANES_MAX || trace_reserve((void **)&queue->lanes,
-                          &queue->n_allocated,
-                          queue->n_lanes + 1,
-                          sizeof(*queue->lanes)))
+                                                         &queue->n_allocated,
+                                                         queue->n_lanes + 1,
+                                                         sizeof(*queue->lanes)))
                 return TRACE_LANE_NONE;
         lane = calloc(1, sizeof(*lane));
         if (!lane)

@@ -250,6 +250,24 @@ START_TEST(test_a_table_more_is_read_when_it_is_asked_for) {
 }
 END_TEST
 
+/* By the last row, or by going through all of them where a plus hides that. */
+START_TEST(test_rows_are_counted) {
+        _cleanup_(world_deinit) World world;
+
+        world_init(&world, &(QueryOptions){ 0 });
+        check_says(&world, 101, "SELECT count(*) FROM slice");
+        check_says(&world, 101, "select COUNT ( * ) from SLICE ;");
+        check_says(&world, 101, "SELECT +count(*) FROM slice");
+        check_says(&world, 0, "SELECT count(*) FROM flow");
+        check_says(&world, 51, "SELECT count(*) FROM slice WHERE depth = 0");
+        check_says(&world, 100, "SELECT id FROM slice ORDER BY id DESC");
+        check_says(&world, 9, "SELECT id FROM slice WHERE id < 10 ORDER BY id DESC");
+        check_says(&world, 0, "SELECT min(n) FROM (SELECT id AS n FROM slice ORDER BY id DESC)");
+        check_fails(&world, QUERY_E_SQL, "SELECT count(*) FROM slices_of_bread");
+        check_fails(&world, QUERY_E_SQL, "SELECT count(*) FROM slice nonsense nonsense");
+}
+END_TEST
+
 static bool has_column(const World *world, unsigned column) {
         return query_store(world->query)->tables[TRACE_TABLE_SCHED].columns[column];
 }
@@ -286,4 +304,5 @@ TEST_MAIN("query",
           test_reading_the_trace_counts_for_the_time,
           test_memory_has_an_end,
           test_a_table_more_is_read_when_it_is_asked_for,
+          test_rows_are_counted,
           test_columns_that_nobody_asks_for_are_not_read)
