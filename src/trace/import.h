@@ -102,6 +102,7 @@ typedef struct TraceImport {
         bool has_realtime;
         bool ran_out; /* out of memory, so the rest of the file is left out */
         const TraceImportOptions *options;
+        bool wants_threads;    /* there is enough to read */
         uint64_t n_until_look; /* packets or events until the next call of stops() */
         bool was_stopped;
         bool has_switches;

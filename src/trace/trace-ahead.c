@@ -95,7 +95,11 @@ static void ahead_start(TraceAhead *ahead) {
         pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-int trace_ahead_new(TraceAhead **ret, size_t batch_bytes, TraceMake *make, void *user_data) {
+int trace_ahead_new(TraceAhead **ret,
+                    size_t batch_bytes,
+                    TraceMake *make,
+                    void *user_data,
+                    bool wants_thread) {
         _cleanup_(trace_ahead_freep) TraceAhead *ahead = calloc(1, sizeof(*ahead));
 
         if (!ahead)
@@ -109,7 +113,8 @@ int trace_ahead_new(TraceAhead **ret, size_t batch_bytes, TraceMake *make, void 
                 if (!ahead->batches[i].memory)
                         return -ENOMEM;
         }
-        ahead_start(ahead);
+        if (wants_thread)
+                ahead_start(ahead);
         *ret = TAKE(ahead);
         return 0;
 }

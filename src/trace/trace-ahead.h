@@ -4,8 +4,8 @@
 /*
  * Trace ahead: a thread that makes batches of something, a few more than have been taken
  *
- * The batches are the same, and come in the same order, as without the thread. Where no thread can be started, or there
- * is only one CPU for it, each batch is made when it is taken.
+ * The batches are the same, and come in the same order, as without the thread. Where none is wanted or can be started,
+ * or there is only one CPU for it, each batch is made when it is taken.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,11 @@ typedef size_t TraceMake(void *user_data, void *batch);
 typedef struct TraceAhead TraceAhead;
 
 /* Until it is freed, only make() may use what it uses. Returns 0 or -ENOMEM. */
-int trace_ahead_new(TraceAhead **ret, size_t batch_bytes, TraceMake *make, void *user_data);
+int trace_ahead_new(TraceAhead **ret,
+                    size_t batch_bytes,
+                    TraceMake *make,
+                    void *user_data,
+                    bool wants_thread);
 /* Stops the thread, which finishes the batch that it is making. */
 TraceAhead *trace_ahead_free(TraceAhead *ahead);
 DEFINE_CLEANUP(TraceAhead *, trace_ahead_free)

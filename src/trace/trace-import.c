@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "trace/import-envelope.h"
 #include "trace/import.h"
@@ -190,7 +191,8 @@ static int import_batches(TraceImport *import, ImportFile *file) {
         int r;
         size_t n;
 
-        r = trace_ahead_new(&ahead, sizeof(*batch), import_envelopes_make, file);
+        r = trace_ahead_new(
+                &ahead, sizeof(*batch), import_envelopes_make, file, import->wants_threads);
         while (r == 0 && !import->ran_out && (batch = trace_ahead_next(ahead, &n))) {
                 r = import_packets(import, batch->envelopes, n);
                 if (batch->is_lent)
@@ -288,8 +290,11 @@ static int import_apply(TraceImport *import) {
 
         if (!cpus || trace_queue_sort(&import->queue) ||
             trace_heap_number_recordings(&import->heap) ||
-            trace_ahead_new(
-                    &ahead, TAKEN_AT_ONCE * sizeof(TraceTaken), take_events, &import->queue))
+            trace_ahead_new(&ahead,
+                            TAKEN_AT_ONCE * sizeof(TraceTaken),
+                            take_events,
+                            &import->queue,
+                            import->wants_threads))
                 return -ENOMEM;
         while ((taken = trace_ahead_next(ahead, &n))) {
                 for (size_t i = 0; i < n; i++)
@@ -406,9 +411,26 @@ static void import_deinit(TraceImport *import) {
         trace_clocks_free(import->clocks);
 }
 
+/* Reading less than this takes no longer than starting threads, which need memory as well. */
+#define THREADS_BYTES_MIN (256u << 10)
+
+/* How much there is in what is not a file is not known. */
+static bool are_small(const int *fds, size_t n_fds) {
+        uint64_t n_bytes = 0;
+        struct stat st;
+
+        for (size_t i = 0; i < n_fds; i++) {
+                if (fstat(fds[i], &st) < 0 || !S_ISREG(st.st_mode))
+                        return false;
+                n_bytes += (uint64_t)st.st_size;
+        }
+        return n_bytes < THREADS_BYTES_MIN;
+}
+
 static int import_run(TraceImport *import, const int *fds, size_t n_fds) {
         int r = 0;
 
+        import->wants_threads = !are_small(fds, n_fds);
         for (size_t i = 0; i < n_fds && r == 0; i++)
                 r = import_read(import, fds[i]);
         if (r == 0 && import->n_packets == import->n_malformed)

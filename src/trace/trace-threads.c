@@ -33,7 +33,11 @@ static TraceTable *process_table(const TraceThreads *threads) {
         return trace_store_table(threads->store, TRACE_TABLE_PROCESS);
 }
 
+/* No thread has a number below zero, except in a damaged file. The table of threads keeps one of them as no number, so
+ * that it would not be found here when it is renamed or ends. */
 static void threads_set_recent(TraceThreads *threads, int32_t tid, uint32_t utid) {
+        if (tid < 0)
+                return;
         threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid = tid;
         threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = utid;
         threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = 0;
@@ -375,7 +379,8 @@ uint32_t trace_threads_run(TraceThreads *threads, int32_t tid, uint32_t comm) {
         if (utid == TRACE_NONE)
                 return utid;
         trace_threads_name(threads, utid, comm, TRACE_RANK_COMM);
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = comm;
+        if (tid >= 0)
+                threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = comm;
         return utid;
 }
 

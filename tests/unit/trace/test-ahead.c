@@ -36,16 +36,23 @@ static uint32_t take_numbers(TraceAhead *ahead, uint32_t until) {
         return n_taken;
 }
 
-static void check_all(uint32_t n) {
+static void check_all_of(uint32_t n, bool wants_thread) {
         _cleanup_(trace_ahead_freep) TraceAhead *ahead = NULL;
         Numbers numbers = { .end = n };
         size_t n_more = 1;
 
-        ck_assert_int_eq(trace_ahead_new(&ahead, BATCH * sizeof(uint32_t), make_numbers, &numbers),
-                         0);
+        ck_assert_int_eq(
+                trace_ahead_new(
+                        &ahead, BATCH * sizeof(uint32_t), make_numbers, &numbers, wants_thread),
+                0);
         ck_assert_uint_eq(take_numbers(ahead, UINT32_MAX), n);
         ck_assert_ptr_null(trace_ahead_next(ahead, &n_more));
         ck_assert_uint_eq(n_more, 0);
+}
+
+static void check_all(uint32_t n) {
+        check_all_of(n, true);
+        check_all_of(n, false);
 }
 
 START_TEST(test_all_come_in_their_order) {
@@ -77,9 +84,12 @@ START_TEST(test_the_rest_may_be_left) {
                 _cleanup_(trace_ahead_freep) TraceAhead *ahead = NULL;
                 Numbers numbers = { .end = 1000000 };
 
-                ck_assert_int_eq(
-                        trace_ahead_new(&ahead, BATCH * sizeof(uint32_t), make_numbers, &numbers),
-                        0);
+                ck_assert_int_eq(trace_ahead_new(&ahead,
+                                                 BATCH * sizeof(uint32_t),
+                                                 make_numbers,
+                                                 &numbers,
+                                                 n % BATCH),
+                                 0);
                 ck_assert_uint_ge(take_numbers(ahead, n), n);
         }
 }

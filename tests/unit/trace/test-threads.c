@@ -107,7 +107,54 @@ START_TEST(test_no_two_threads_have_the_same) {
 }
 END_TEST
 
+static const char *name_of(World *world, uint32_t utid) {
+        const TraceTable *table = &world->store->tables[TRACE_TABLE_THREAD];
+
+        return trace_pool_text(&world->store->pool, trace_table_get(table, THREAD_NAME, utid));
+}
+
+static const int32_t numbers[] = { INT32_MAX, 1023, 1024, -1, INT32_MIN, INT32_MIN + 1 };
+
+START_TEST(test_the_last_name_stays_whatever_the_number) {
+        World world;
+        uint32_t x, y;
+
+        world_init(&world);
+        x = trace_pool_add_text(&world.store->pool, "x");
+        y = trace_pool_add_text(&world.store->pool, "y");
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+                uint32_t utid = trace_threads_run(&world.threads, numbers[i], x);
+
+                trace_threads_rename(&world.threads, utid, y);
+                ck_assert_str_eq(name_of(&world, utid), "y");
+                ck_assert_uint_eq(trace_threads_run(&world.threads, numbers[i], x), utid);
+                ck_assert_str_eq(name_of(&world, utid), "x");
+        }
+        world_deinit(&world);
+}
+END_TEST
+
+/* A process begins that has the number of another, whose threads are therefore gone. */
+START_TEST(test_a_thread_ends_with_its_process_whatever_the_number) {
+        World world;
+        uint32_t x;
+
+        world_init(&world);
+        x = trace_pool_add_text(&world.store->pool, "x");
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+                uint32_t utid = trace_threads_of(&world.threads, numbers[i], 50);
+
+                ck_assert_uint_eq(trace_threads_run(&world.threads, numbers[i], x), utid);
+                trace_threads_start_process(&world.threads, 50, 5, x);
+                ck_assert_uint_ne(trace_threads_run(&world.threads, numbers[i], x), utid);
+        }
+        world_deinit(&world);
+}
+END_TEST
+
 TEST_MAIN("trace-threads",
           test_it_is_the_number_as_long_as_nothing_changes,
           test_what_is_heard_between_changes_does_not_matter,
-          test_no_two_threads_have_the_same)
+          test_no_two_threads_have_the_same,
+          test_the_last_name_stays_whatever_the_number,
+          test_a_thread_ends_with_its_process_whatever_the_number)
