@@ -33,6 +33,7 @@ bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         int64_t start = INT64_MAX, end = INT64_MIN;
 
         table_bounds(&store->tables[TRACE_TABLE_SLICE], true, &start, &end);
+        table_bounds(&store->tables[TRACE_TABLE_TRACK_STATE], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_SCHED], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_COUNTER], false, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_SAMPLE], false, &start, &end);

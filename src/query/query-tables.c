@@ -35,6 +35,11 @@ static const QueryColumn track[] = {
         { "utid", QUERY_COLUMN_STORED, TRACK_UTID, TRACE_PART_THREADS },
         { "upid", QUERY_COLUMN_STORED, TRACK_UPID, TRACE_PART_THREADS }, STORED("cpu", TRACK_CPU),
 };
+static const QueryColumn state[] = {
+        ID("id"), STORED("ts", TRACK_STATE_TS), STORED("dur", TRACK_STATE_DUR),
+        STORED("track_id", TRACK_STATE_TRACK), STORED("category", TRACK_STATE_CATEGORY),
+        STORED("value", TRACK_STATE_VALUE), ARGS("arg_set_id", TRACK_STATE_ARGS),
+};
 static const QueryColumn counter[] = {
         ID("id"), STORED("ts", COUNTER_TS), STORED("track_id", COUNTER_TRACK), STORED("value", COUNTER_VALUE),
         NOTHING("arg_set_id"),
@@ -163,6 +168,7 @@ const QueryTable query_tables[] = {
         { "slice", TRACE_TABLE_SLICE, TRACE_PART_EVENTS, slice, ARRAY_SIZE(slice) },
         { "slice_self_dur", TRACE_TABLE_SLICE, TRACE_PART_EVENTS, slice_self_dur, ARRAY_SIZE(slice_self_dur) },
         { "any_track", TRACE_TABLE_TRACK, TRACE_PART_EVENTS, track, ARRAY_SIZE(track) },
+        { "state", TRACE_TABLE_TRACK_STATE, TRACE_PART_EVENTS, state, ARRAY_SIZE(state) },
         { "counter", TRACE_TABLE_COUNTER, TRACE_PART_EVENTS, counter, ARRAY_SIZE(counter) },
         { "thread", TRACE_TABLE_THREAD, TRACE_PART_THREADS, thread, ARRAY_SIZE(thread) },
         { "process", TRACE_TABLE_PROCESS, TRACE_PART_THREADS, process, ARRAY_SIZE(process) },

@@ -31,6 +31,12 @@ static const char *const views[] = {
         "upid FROM any_track WHERE kind = 1 AND upid IS NOT NULL",
         "cpu_counter_track AS SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, "
         "cpu FROM any_track WHERE kind = 1 AND cpu IS NOT NULL",
+        "state_track AS SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id "
+        "FROM any_track WHERE kind = 2",
+        "thread_state_track AS SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid "
+        "FROM any_track WHERE kind = 2 AND utid IS NOT NULL",
+        "process_state_track AS SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid "
+        "FROM any_track WHERE kind = 2 AND upid IS NOT NULL",
         "counters AS SELECT counter.*, t.name, t.unit FROM counter JOIN any_track t ON t.id = counter.track_id",
         "logs AS SELECT id, ts, utid, prio, 'systemd_journald' AS log_source, tag, msg, NULL AS arg_set_id "
         "FROM any_log",

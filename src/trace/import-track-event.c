@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Track events: slices, instants and counters of programs
+ * Track events: slices, instants, states and counters of programs
  */
 
 #include <string.h>
@@ -142,6 +142,27 @@ queue_counter(TraceImport *import, TraceSequence *sequence, TraceEntry *entry, c
         import_queue(import, sequence->lane, entry);
 }
 
+/* Only a track that the event or its sequence names can be one of states. */
+static void queue_state(TraceImport *import,
+                        const TraceSequence *sequence,
+                        TraceEntry *entry,
+                        const Event *event,
+                        uint32_t args) {
+        if (!event->raw.has_track && !sequence->has_default_track) {
+                import->n_unknown_names++;
+                return;
+        }
+        entry->a = trace_tracks_slot(&import->tracks,
+                                     event->raw.has_track ? event->raw.track_uuid
+                                                          : sequence->default_track);
+        if (entry->a == TRACE_NONE)
+                return;
+        entry->kind = IMPORT_STATE;
+        entry->b = event->name;
+        entry_add_extra(import, entry, event, args);
+        import_queue(import, sequence->lane, entry);
+}
+
 /* The track of a sequence whose descriptor says that it belongs to a thread. */
 static uint64_t thread_key(const TraceSequence *sequence) {
         return UINT64_C(1) << 63 | sequence->id;
@@ -203,6 +224,14 @@ void import_track_event(TraceImport *import, const ImportPacket *packet, const W
         event_read(import, sequence, &event, payload);
         if (event.raw.type == TRACE_EVENT_NONE || !packet->has_time)
                 return;
+        if (event.raw.type == TRACE_EVENT_STATE) {
+                queue_state(import,
+                            sequence,
+                            &entry,
+                            &event,
+                            import_event_args(import, sequence, payload));
+                return;
+        }
         entry.a = event_slot(import, sequence, &event);
         if (entry.a == TRACE_NONE)
                 return;
@@ -245,6 +274,8 @@ void import_track_descriptor(TraceImport *import,
                 .description = import_optional_text(import, &descriptor.description),
                 .is_counter = descriptor.is_counter,
                 .is_incremental = descriptor.is_incremental,
+                .is_state = descriptor.is_state && !descriptor.is_counter &&
+                            !descriptor.has_process && !descriptor.has_thread,
                 .is_alone = descriptor.is_alone,
                 .is_separate = descriptor.is_separate,
                 .key = import_optional_text(import, &descriptor.key),
@@ -335,11 +366,33 @@ static void slice_add_flows(TraceImport *import, uint32_t slice, const ImportExt
         }
 }
 
-void apply_track_event(TraceImport *import, const TraceEntry *entry) {
+static const ImportExtra *entry_extra(const TraceImport *import, const TraceEntry *entry) {
         static const ImportExtra no_extra = { .args = TRACE_NONE };
-        const ImportExtra *extra =
-                entry->flags & IMPORT_HAS_EXTRA ? &import->extras[entry->c] : &no_extra;
-        uint32_t category = entry->flags & IMPORT_HAS_EXTRA ? extra->category : entry->c;
+
+        return entry->flags & IMPORT_HAS_EXTRA ? &import->extras[entry->c] : &no_extra;
+}
+
+static uint32_t entry_category(const TraceImport *import, const TraceEntry *entry) {
+        return entry->flags & IMPORT_HAS_EXTRA ? import->extras[entry->c].category : entry->c;
+}
+
+void apply_state(TraceImport *import, const TraceEntry *entry) {
+        uint32_t track = trace_tracks_state(&import->tracks, entry->a, entry->b);
+
+        if (track == TRACE_NONE)
+                import->n_unknown_names++;
+        else
+                trace_track_states_set(&import->states,
+                                       track,
+                                       (int64_t)entry->at_ns,
+                                       entry_category(import, entry),
+                                       entry->b,
+                                       entry_extra(import, entry)->args);
+}
+
+void apply_track_event(TraceImport *import, const TraceEntry *entry) {
+        const ImportExtra *extra = entry_extra(import, entry);
+        uint32_t category = entry_category(import, entry);
         TraceTrackUse use = entry->kind == IMPORT_BEGIN ? TRACE_TRACK_BEGIN
                             : entry->kind == IMPORT_END ? TRACE_TRACK_END
                                                         : TRACE_TRACK_INSTANT;

@@ -22,6 +22,7 @@
 #include "trace/trace-stacks.h"
 #include "trace/trace-store.h"
 #include "trace/trace-threads.h"
+#include "trace/trace-track-states.h"
 #include "trace/trace-tracks.h"
 
 #define IMPORT_DESCRIPTORS_MAX 65536 /* how many kinds of kernel events a file may describe */
@@ -39,6 +40,7 @@ typedef enum ImportKind {
         IMPORT_END,     /* likewise */
         IMPORT_INSTANT, /* likewise */
         IMPORT_COMPLETE,
+        IMPORT_STATE,   /* like IMPORT_BEGIN; name 0: the state ends */
         IMPORT_COUNTER, /* a slot, b and c: bits of the value */
         IMPORT_SAMPLE,  /* b and c: place in the arena */
         IMPORT_WEIGHT,  /* likewise: a sample with one */
@@ -80,6 +82,7 @@ typedef struct TraceImport {
         TraceThreads threads;
         TraceTracks tracks;
         TraceSlices slices;
+        TraceTrackStates states;
         TraceSched sched;
         TraceStacks stacks;
         TraceHeap heap;
@@ -191,6 +194,7 @@ void apply_sample(TraceImport *import, const TraceEntry *entry);
 void apply_stack_sample(TraceImport *import, const TraceEntry *entry);
 void apply_allocation(TraceImport *import, const TraceEntry *entry);
 void apply_track_event(TraceImport *import, const TraceEntry *entry);
+void apply_state(TraceImport *import, const TraceEntry *entry);
 void apply_counter(TraceImport *import, const TraceEntry *entry);
 void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree);
 void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process);

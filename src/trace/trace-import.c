@@ -241,6 +241,9 @@ static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *ent
         case IMPORT_KERNEL:
                 apply_kernel(import, cpu, entry);
                 break;
+        case IMPORT_STATE:
+                apply_state(import, entry);
+                break;
         case IMPORT_COUNTER:
                 apply_counter(import, entry);
                 break;
@@ -375,6 +378,8 @@ static int import_init(TraceImport *import, TraceStore *store, const TraceImport
         import->slices.store = store;
         import->stacks.store = store;
         import->slices.sets = &import->sets;
+        import->states.store = store;
+        import->states.sets = &import->sets;
         if (trace_threads_init(&import->threads, store) ||
             trace_sched_init(&import->sched, store, &import->threads))
                 return -ENOMEM;
@@ -402,6 +407,7 @@ static void import_deinit(TraceImport *import) {
         trace_arena_deinit(&import->arena);
         trace_args_deinit(&import->args);
         trace_slices_deinit(&import->slices);
+        trace_track_states_deinit(&import->states);
         trace_tracks_deinit(&import->tracks);
         trace_sched_deinit(&import->sched);
         trace_stacks_deinit(&import->stacks);

@@ -36,6 +36,10 @@ static const TraceColumnDef slice_columns[] = {
         { "ts", I64 }, { "dur", I64 }, { "track_id", ID }, { "category", NAME }, { "name", NAME },
         { "depth", U16 }, { "parent_id", ID }, { "arg_set_id", ID },
 };
+static const TraceColumnDef track_state_columns[] = {
+        { "ts", I64 }, { "dur", I64 }, { "track_id", ID }, { "category", NAME }, { "value", NAME },
+        { "arg_set_id", ID },
+};
 static const TraceColumnDef counter_columns[] = { { "ts", I64 }, { "track_id", ID }, { "value", DOUBLE } };
 static const TraceColumnDef flow_columns[] = { { "slice_out", ID }, { "slice_in", ID } };
 static const TraceColumnDef arg_columns[] = {
@@ -109,6 +113,7 @@ static const TraceTableDef defs[] = {
         [TRACE_TABLE_PROCESS] = DEF("process", process_columns, false),
         [TRACE_TABLE_TRACK] = DEF("track", track_columns, false),
         [TRACE_TABLE_SLICE] = DEF("slice", slice_columns, true),
+        [TRACE_TABLE_TRACK_STATE] = DEF("state", track_state_columns, true),
         [TRACE_TABLE_COUNTER] = DEF("counter", counter_columns, true),
         [TRACE_TABLE_FLOW] = DEF("flow", flow_columns, false),
         [TRACE_TABLE_ARG] = DEF("args", arg_columns, false),
@@ -300,11 +305,11 @@ static void table_bounds(const TraceTable *table, int64_t *start, int64_t *end) 
 }
 
 bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end) {
-        static const TraceTableId ids[] = { TRACE_TABLE_SLICE,  TRACE_TABLE_COUNTER,
-                                            TRACE_TABLE_SCHED,  TRACE_TABLE_STATE,
-                                            TRACE_TABLE_LOG,    TRACE_TABLE_KERNEL_EVENT,
-                                            TRACE_TABLE_SAMPLE, TRACE_TABLE_STACK_SAMPLE,
-                                            TRACE_TABLE_HEAP };
+        static const TraceTableId ids[] = { TRACE_TABLE_SLICE,        TRACE_TABLE_TRACK_STATE,
+                                            TRACE_TABLE_COUNTER,      TRACE_TABLE_SCHED,
+                                            TRACE_TABLE_STATE,        TRACE_TABLE_LOG,
+                                            TRACE_TABLE_KERNEL_EVENT, TRACE_TABLE_SAMPLE,
+                                            TRACE_TABLE_STACK_SAMPLE, TRACE_TABLE_HEAP };
 
         *ret_start = INT64_MAX;
         *ret_end = INT64_MIN;

@@ -16,7 +16,7 @@
 enum {
         TRACE_PART_THREADS =
                 1 << 0, /* threads and processes, because every other part refers to them */
-        TRACE_PART_EVENTS = 1 << 1, /* tracks, slices, counters, flows */
+        TRACE_PART_EVENTS = 1 << 1, /* tracks, slices, states, counters, flows */
         TRACE_PART_ARGS = 1 << 2,   /* arguments of them */
         TRACE_PART_SCHED = 1 << 3,
         TRACE_PART_STATES = 1 << 4, /* of threads */
@@ -31,6 +31,7 @@ typedef enum TraceTableId {
         TRACE_TABLE_PROCESS,
         TRACE_TABLE_TRACK,
         TRACE_TABLE_SLICE,
+        TRACE_TABLE_TRACK_STATE,
         TRACE_TABLE_COUNTER,
         TRACE_TABLE_FLOW,
         TRACE_TABLE_ARG,
@@ -93,7 +94,7 @@ enum {
         TRACK_UPID,
         TRACK_CPU,
 };
-enum { TRACK_KIND_SLICE, TRACK_KIND_COUNTER };
+enum { TRACK_KIND_SLICE, TRACK_KIND_COUNTER, TRACK_KIND_STATE };
 enum {
         SLICE_TS,
         SLICE_DUR,
@@ -103,6 +104,14 @@ enum {
         SLICE_DEPTH,
         SLICE_PARENT,
         SLICE_ARGS,
+};
+enum {
+        TRACK_STATE_TS,
+        TRACK_STATE_DUR,
+        TRACK_STATE_TRACK,
+        TRACK_STATE_CATEGORY,
+        TRACK_STATE_VALUE,
+        TRACK_STATE_ARGS,
 };
 enum { COUNTER_TS, COUNTER_TRACK, COUNTER_VALUE };
 enum { FLOW_OUT, FLOW_IN };

@@ -20,6 +20,7 @@ enum {
         TRACK_DESCRIPTION = 14,
         TRACK_MERGING = 15, /* sibling_merge_behavior */
         TRACK_MERGING_KEY = 16,
+        TRACK_STATE = 18,
 };
 
 #define MERGING_NONE 2
@@ -164,6 +165,9 @@ static void take_bytes(TraceTrackDescriptor *track, const WireField *field) {
                 break;
         case TRACK_MERGING_KEY:
                 track->key = *field;
+                break;
+        case TRACK_STATE:
+                track->is_state = true;
                 break;
         }
 }

@@ -18,6 +18,7 @@ typedef struct TraceTrackDescriptor {
         int32_t pid, tid; /* a thread has both */
         uint64_t process_start_ns;
         bool is_counter, is_incremental;
+        bool is_state; /* its events say which of several states something is in */
         bool is_alone; /* not merged with siblings */
         bool is_separate; /* belongs to a thread, but is not the track that everybody else uses for it */
         uint64_t unit; /* trace_unit_name() */

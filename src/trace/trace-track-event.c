@@ -168,7 +168,7 @@ static void take_flows(uint64_t *flows, size_t *n, const WireField *field, bool 
 }
 
 static void take_type(TraceTrackEvent *event, uint64_t type) {
-        if (type == 0 || type > TRACE_EVENT_COUNTER)
+        if (type == 0 || type > TRACE_EVENT_STATE)
                 return;
         event->type = (TraceEventType)type;
         event->is_async = false;

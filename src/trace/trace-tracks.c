@@ -108,7 +108,8 @@ const TraceTrackInfo *trace_tracks_info(const TraceTracks *tracks, uint32_t slot
 static bool info_is_same(const TraceTrackInfo *x, const TraceTrackInfo *y) {
         return x->parent_uuid == y->parent_uuid && x->has_pid == y->has_pid &&
                x->has_tid == y->has_tid && x->pid == y->pid && x->tid == y->tid &&
-               x->is_counter == y->is_counter && x->is_alone == y->is_alone && x->key == y->key;
+               x->is_counter == y->is_counter && x->is_state == y->is_state &&
+               x->is_alone == y->is_alone && x->key == y->key;
 }
 
 /* The first description stays. A later one may only add a name. */
@@ -318,18 +319,26 @@ uint32_t trace_tracks_thread(TraceTracks *tracks, uint32_t utid) {
         return trace_tracks_plain(tracks, &track);
 }
 
-/* [scope][what]: for slices, for a group of slices, for a counter. */
-static const char *const track_types[][3] = {
+/* What a track shows. Slices of a group may be on any track of it. */
+enum { SHOWS_SLICES, SHOWS_GROUP, SHOWS_COUNTER, SHOWS_STATES, _SHOWS_N };
+
+static const char *const track_types[][_SHOWS_N] = {
         [TRACK_SCOPE_GLOBAL] = { "global_track_event",
                                  "global_merged_track_event",
-                                 "global_counter_track_event" },
+                                 "global_counter_track_event",
+                                 "global_state_track_event" },
         [TRACK_SCOPE_PROCESS] = { "process_track_event",
                                   "process_merged_track_event",
-                                  "process_counter_track_event" },
+                                  "process_counter_track_event",
+                                  "process_state_track_event" },
         [TRACK_SCOPE_THREAD] = { "thread_track_event",
                                  "thread_merged_track_event",
-                                 "thread_counter_track_event" },
+                                 "thread_counter_track_event",
+                                 "thread_state_track_event" },
 };
+
+static const uint8_t track_kinds
+        [_SHOWS_N] = { [SHOWS_COUNTER] = TRACK_KIND_COUNTER, [SHOWS_STATES] = TRACK_KIND_STATE };
 
 static TracePlainTrack slot_owner(const TrackSlot *slot) {
         return (TracePlainTrack){
@@ -356,10 +365,7 @@ static uint32_t slot_add_row(TraceTracks *tracks, uint32_t number, unsigned what
         TracePlainTrack owner = slot_owner(slot);
         uint32_t parent = slot_parent_row(tracks, slot), row;
 
-        row = track_add(tracks,
-                        track_types[slot->scope][what],
-                        name,
-                        what == 2 ? TRACK_KIND_COUNTER : TRACK_KIND_SLICE);
+        row = track_add(tracks, track_types[slot->scope][what], name, track_kinds[what]);
         if (row == TRACE_NONE)
                 return row;
         if (parent != TRACE_NONE)
@@ -434,7 +440,7 @@ slot_group_row(TraceTracks *tracks, uint32_t number, TraceTrackUse use, uint32_t
         else if (use == TRACE_TRACK_END && lane->n_open > 0)
                 lane->n_open--;
         if (lane->row == TRACE_NONE)
-                lane->row = slot_add_row(tracks, number, 1, name);
+                lane->row = slot_add_row(tracks, number, SHOWS_GROUP, name);
         slot = &tracks->slots[number];
         slot->row = tracks->groups[slot->group].lanes[i].row;
         return slot->row;
@@ -445,13 +451,23 @@ static uint32_t slot_thread_row(TraceTracks *tracks, const TrackSlot *slot) {
         size_t n = track_table(tracks)->n;
         uint32_t row;
 
-        own.type = track_types[TRACK_SCOPE_THREAD][0];
+        own.type = track_types[TRACK_SCOPE_THREAD][SHOWS_SLICES];
         own.value = (uint32_t)(slot - tracks->slots) + 1; /* differs for each slot of the thread */
+        own.name = slot->info.name;
         row = slot->info.is_separate ? trace_tracks_plain(tracks, &own)
                                      : trace_tracks_thread(tracks, slot->owner);
         if (row != TRACE_NONE && track_table(tracks)->n > n)
                 track_set_source(tracks, row, slot);
         return row;
+}
+
+/* Slices may be on a track of states as well. */
+static unsigned slot_shows(const TrackSlot *slot) {
+        return slot->info.is_state ? SHOWS_STATES : SHOWS_SLICES;
+}
+
+static bool slot_is_alone(const TrackSlot *slot) {
+        return slot->info.is_alone || slot->info.is_state;
 }
 
 /* Parents get their rows before their children. */
@@ -467,9 +483,11 @@ static void slot_make_parents(TraceTracks *tracks, uint32_t number, unsigned dep
         slot_make_parents(tracks, parent, depth + 1);
         if (tracks->slots[parent].is_root && tracks->slots[parent].scope == TRACK_SCOPE_THREAD)
                 tracks->slots[parent].row = slot_thread_row(tracks, &tracks->slots[parent]);
-        else if (tracks->slots[parent].is_root || tracks->slots[parent].info.is_alone)
-                tracks->slots[parent].row =
-                        slot_add_row(tracks, parent, 0, tracks->slots[parent].info.name);
+        else if (tracks->slots[parent].is_root || slot_is_alone(&tracks->slots[parent]))
+                tracks->slots[parent].row = slot_add_row(tracks,
+                                                         parent,
+                                                         slot_shows(&tracks->slots[parent]),
+                                                         tracks->slots[parent].info.name);
         else
                 slot_group_row(tracks, parent, TRACE_TRACK_INSTANT, 0);
 }
@@ -489,12 +507,20 @@ trace_tracks_slice(TraceTracks *tracks, uint32_t number, TraceTrackUse use, uint
         }
         if (slot->group == TRACE_NONE)
                 slot_make_parents(tracks, number, 0);
-        if (!slot->is_root && !slot->info.is_alone)
+        if (!slot->is_root && !slot_is_alone(&tracks->slots[number]))
                 return slot_group_row(tracks, number, use, event_name);
         slot = &tracks->slots[number];
-        slot->row = slot_add_row(
-                tracks, number, 0, slot->info.name || slot->is_root ? slot->info.name : event_name);
+        slot->row = slot_add_row(tracks,
+                                 number,
+                                 slot_shows(slot),
+                                 slot->info.name || slot->is_root ? slot->info.name : event_name);
         return tracks->slots[number].row;
+}
+
+uint32_t trace_tracks_state(TraceTracks *tracks, uint32_t number, uint32_t name) {
+        if (!tracks->slots[number].info.is_state)
+                return TRACE_NONE;
+        return trace_tracks_slice(tracks, number, TRACE_TRACK_INSTANT, name);
 }
 
 uint32_t trace_tracks_counter(TraceTracks *tracks, uint32_t number) {
@@ -503,8 +529,8 @@ uint32_t trace_tracks_counter(TraceTracks *tracks, uint32_t number) {
                 return TRACE_NONE;
         if (tracks->slots[number].row == TRACE_NONE) {
                 slot_make_parents(tracks, number, 0);
-                tracks->slots[number].row =
-                        slot_add_row(tracks, number, 2, tracks->slots[number].info.name);
+                tracks->slots[number].row = slot_add_row(
+                        tracks, number, SHOWS_COUNTER, tracks->slots[number].info.name);
         }
         return tracks->slots[number].row;
 }

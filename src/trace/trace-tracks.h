@@ -29,6 +29,7 @@ typedef struct TraceTrackInfo {
         int32_t pid, tid;
         uint32_t name, description;
         bool is_counter, is_incremental;
+        bool is_state; /* but neither a counter nor the track of a process or thread */
         bool is_alone; /* not merged with siblings */
         bool is_separate; /* belongs to a thread, but is not the track that everybody else uses for it */
         uint32_t key; /* merged with siblings of the same key rather than of the same name */
@@ -82,6 +83,8 @@ uint32_t trace_tracks_owner(TraceTracks *tracks, uint32_t slot);
 uint32_t
 trace_tracks_slice(TraceTracks *tracks, uint32_t slot, TraceTrackUse use, uint32_t event_name);
 uint32_t trace_tracks_counter(TraceTracks *tracks, uint32_t slot);
+/* Likewise for a state, which `name` is. Also returns TRACE_NONE if the track is not one of states. */
+uint32_t trace_tracks_state(TraceTracks *tracks, uint32_t slot, uint32_t name);
 
 uint32_t trace_tracks_plain(TraceTracks *tracks, const TracePlainTrack *track);
 

@@ -15,9 +15,10 @@ The recordings are short ones of all presets and of examples, made by `desktrace
 namespace of its own, so that they name no program of somebody's machine. `lossy` had a buffer that was too small,
 `cut` is the first 20,000 bytes of `default`, `compressed` and `full-events` were deflated, and the latter has no
 compact scheduling. `snapshot` is of a flight recorder, while it recorded; the service was killed and ended during
-`restart`. `bus` and `sysprof` are of the bridges, `default-stacks` of the preset with `--stacks`, and `boot` was made
-after systemd had booted. No machine has made `power`: virtual ones know no idle states. `chromium` is of a stock
-Chromium 156, through Perfetto's port, and so is `sdk`, of a program with the C++ SDK v58.2.
+`restart`. `states` is of the pool of threads among the examples, `bus` and `sysprof` are of the bridges,
+`default-stacks` of the preset with `--stacks`, and `boot` was made after systemd had booted. No machine has made
+`power`: virtual ones know no idle states. `chromium` is of a stock Chromium 156, through Perfetto's port, and so is
+`sdk`, of a program with the C++ SDK v58.2.
 """
 
 import collections

@@ -54,6 +54,16 @@ SELECT s.ts, s.name, a.flat_key, a.key, a.int_value, a.string_value,
     CASE WHEN a.value_type <> 'real' THEN a.display_value END
 FROM slice s JOIN args a USING (arg_set_id);
 
+-- states: ts, dur, value, category, track, type, tid, pid, parent
+SELECT s.ts, s.dur, s.value, s.category, k.name AS track, k.type, t.tid, r.pid, p.name AS parent
+FROM state s JOIN state_track k ON k.id = s.track_id LEFT JOIN thread_state_track tk ON tk.id = k.id
+LEFT JOIN thread t USING (utid) LEFT JOIN process_state_track pk ON pk.id = k.id LEFT JOIN process r ON r.upid = pk.upid
+LEFT JOIN track p ON p.id = k.parent_id;
+
+-- state_args: ts, value, flat_key, key, int_value, string_value, value_type, display_value
+SELECT s.ts, s.value, a.flat_key, a.key, a.int_value, a.string_value, a.value_type, a.display_value
+FROM state s JOIN args a USING (arg_set_id);
+
 -- self_time: ts, name, depth, self_dur
 -- include slices.self_dur
 SELECT s.ts, s.name, s.depth, d.self_dur FROM slice s JOIN slice_self_dur d USING (id) WHERE s.dur > 0;

@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         check_ids(store, TRACE_TABLE_SLICE, SLICE_TRACK, TRACE_TABLE_TRACK);
         check_ids(store, TRACE_TABLE_SLICE, SLICE_PARENT, TRACE_TABLE_SLICE);
         check_ids(store, TRACE_TABLE_SLICE, SLICE_ARGS, TRACE_TABLE_ARG);
+        check_ids(store, TRACE_TABLE_TRACK_STATE, TRACK_STATE_TRACK, TRACE_TABLE_TRACK);
         check_ids(store, TRACE_TABLE_COUNTER, COUNTER_TRACK, TRACE_TABLE_TRACK);
         check_ids(store, TRACE_TABLE_TRACK, TRACK_UTID, TRACE_TABLE_THREAD);
         check_ids(store, TRACE_TABLE_TRACK, TRACK_UPID, TRACE_TABLE_PROCESS);
