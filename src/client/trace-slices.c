@@ -5,7 +5,8 @@
  *
  * Packets of different threads are not in time order in a file, and slices of one track may come from several threads.
  * So begins and ends are collected. When there are TRACE_EVENT_WINDOW of them, they are sorted, and the older half is
- * matched. An event that comes after a later one of its track was matched is too late to be put in order, and counted.
+ * matched. What one thread has written at a time is in order already, so sorting means merging such runs. An event that
+ * comes after a later one of its track was matched is too late to be put in order, and counted.
  */
 
 #include <string.h>
@@ -130,19 +131,69 @@ static void event_match(TraceSummary *summary, const TrackEvent *event) {
                 track_end(summary, track, event->at_ns);
 }
 
-static gint compare_events(gconstpointer a, gconstpointer b) {
-        const TrackEvent *x = a, *y = b;
+/* The positions at which runs of events begin that are in order, and where the last one ends. */
+static GArray *find_runs(const GArray *events) {
+        GArray *runs = g_array_new(FALSE, FALSE, sizeof(guint));
 
-        if (x->at_ns != y->at_ns)
-                return x->at_ns < y->at_ns ? -1 : 1;
-        return x->order < y->order ? -1 : x->order > y->order;
+        for (guint i = 0; i <= events->len; i++)
+                if (i == 0 || i == events->len ||
+                    g_array_index(events, TrackEvent, i).at_ns <
+                            g_array_index(events, TrackEvent, i - 1).at_ns)
+                        g_array_append_val(runs, i);
+        return runs;
+}
+
+/* Of events with the same time, those of x come first. */
+static void merge_two(TrackEvent *to,
+                      const TrackEvent *x,
+                      const TrackEvent *x_end,
+                      const TrackEvent *y,
+                      const TrackEvent *y_end) {
+        while (x < x_end && y < y_end)
+                *to++ = y->at_ns < x->at_ns ? *y++ : *x++;
+        if (x < x_end)
+                memcpy(to, x, (size_t)(x_end - x) * sizeof(*to));
+        else if (y < y_end)
+                memcpy(to, y, (size_t)(y_end - y) * sizeof(*to));
+}
+
+/* Merges each two neighbours. */
+static void merge_runs(GArray *to, const GArray *events, GArray *runs) {
+        const TrackEvent *from = (const TrackEvent *)events->data;
+        const guint n = runs->len - 1;
+        guint n_left = 0;
+
+        for (guint i = 0; i < n; i += 2) {
+                guint x = g_array_index(runs, guint, i), y = g_array_index(runs, guint, i + 1);
+                guint end = g_array_index(runs, guint, MIN(i + 2, n));
+
+                merge_two((TrackEvent *)to->data + x, from + x, from + y, from + y, from + end);
+                g_array_index(runs, guint, n_left++) = x;
+        }
+        g_array_index(runs, guint, n_left++) = events->len;
+        g_array_set_size(runs, n_left);
+}
+
+/* Events with the same time stay in the order of the file. */
+static void events_sort(struct TraceState *state) {
+        g_autoptr(GArray) runs = find_runs(state->events);
+
+        while (runs->len > 2) {
+                GArray *merged = state->merged;
+
+                g_array_set_size(merged, state->events->len);
+                merge_runs(merged, state->events, runs);
+                state->merged = state->events;
+                state->events = merged;
+        }
 }
 
 /* Matches this many of the oldest ones. */
 static void summary_match(TraceSummary *summary, guint n) {
-        GArray *events = summary->state->events;
+        GArray *events;
 
-        g_array_sort(events, compare_events);
+        events_sort(summary->state);
+        events = summary->state->events;
         for (guint i = 0; i < n; i++)
                 event_match(summary, &g_array_index(events, TrackEvent, i));
         if (n > 0)
@@ -155,7 +206,6 @@ void trace_slice_event(Packet *packet, Track *track, TraceSlice *slice) {
                 .at_ns = packet->at_ns,
                 .track = track,
                 .slice = slice,
-                .order = packet->summary->state->n_slice_events++,
         };
 
         g_array_append_val(events, event);

@@ -57,7 +57,6 @@ typedef struct TrackEvent {
         uint64_t at_ns;
         Track *track;
         TraceSlice *slice; /* NULL: an end */
-        uint64_t order;    /* in the file */
 } TrackEvent;
 
 typedef struct CpuState {
@@ -77,7 +76,7 @@ struct TraceState {
         GPtrArray *tracks;        /* of Track * */
         GHashTable *async_tracks; /* AsyncId → Track */
         GArray *events;           /* of TrackEvent: a window that is still out of order */
-        uint64_t n_slice_events;
+        GArray *merged;           /* memory for putting them in order */
         GHashTable
                 *generic_events; /* field number → name, of events with a description in the file */
         CpuState cpus[TRACE_CPUS_MAX];

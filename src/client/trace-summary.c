@@ -126,6 +126,7 @@ static struct TraceState *trace_state_new(TraceSummary *summary) {
         state->tracks = trace_tracks_new();
         state->async_tracks = trace_async_tracks_new();
         state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
+        state->merged = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
         state->generic_events = g_hash_table_new(keyed_hash_number, g_direct_equal);
         state->clocks = trace_clocks_new();
         if (!state->clocks)
@@ -140,6 +141,7 @@ static struct TraceState *trace_state_free(struct TraceState *state) {
         trace_clocks_free(state->clocks);
         g_hash_table_unref(state->generic_events);
         g_array_unref(state->events);
+        g_array_unref(state->merged);
         g_hash_table_unref(state->async_tracks);
         g_ptr_array_unref(state->tracks);
         trace_map_deinit(&state->track_numbers);

@@ -201,6 +201,42 @@ START_TEST(test_what_comes_too_late_to_be_put_in_order_is_counted) {
 }
 END_TEST
 
+/* Writers of different speed, whose packets are in the file by turns. */
+START_TEST(test_many_runs_are_put_in_order) {
+        enum { WRITERS = 7, TURNS = 11 };
+        _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_new();
+        uint64_t at_ns[WRITERS] = { 0 };
+        size_t n_slices = 0;
+
+        for (size_t turn = 0; turn < TURNS; turn++)
+                for (size_t i = WRITERS; i-- > 0;) {
+                        add_slices(summary, 1000000 + at_ns[i], (i + turn) % 5, 900 + i % 3);
+                        at_ns[i] += (i + turn) % 5 * 1000;
+                        n_slices += (i + turn) % 5;
+                }
+        trace_summary_finish(summary, TRACE_END_COMPLETE, 0);
+        ck_assert_uint_eq(find_slice(summary, "many")->n_slices, n_slices);
+        ck_assert_uint_eq(find_slice(summary, "many")->total_ns, n_slices * 500);
+        ck_assert_uint_eq(summary->n_misordered, 0);
+        ck_assert_uint_eq(summary->n_unmatched_ends, 0);
+}
+END_TEST
+
+/* Its end is in another run than its begin. */
+START_TEST(test_events_of_one_time_stay_in_the_order_of_the_file) {
+        _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_new();
+
+        add_slice_event(summary, 1000, 1, 900);
+        add_slice_event(summary, 500, 1, 901);
+        add_slice_event(summary, 600, 2, 901);
+        add_slice_event(summary, 1000, 2, 900);
+        trace_summary_finish(summary, TRACE_END_COMPLETE, 0);
+        ck_assert_uint_eq(find_slice(summary, "many")->n_slices, 2);
+        ck_assert_uint_eq(find_slice(summary, "many")->total_ns, 100);
+        ck_assert_uint_eq(summary->n_unmatched_ends, 0);
+}
+END_TEST
+
 TEST_MAIN("slices",
           test_events_with_a_phase_in_place_of_a_type_are_counted,
           test_complete_events_have_their_duration_with_them,
@@ -208,4 +244,6 @@ TEST_MAIN("slices",
           test_asynchronous_events_belong_together_by_their_id,
           test_a_track_that_comes_late_in_the_file_is_in_order,
           test_events_over_the_edge_of_a_window_are_put_in_order,
-          test_what_comes_too_late_to_be_put_in_order_is_counted)
+          test_what_comes_too_late_to_be_put_in_order_is_counted,
+          test_many_runs_are_put_in_order,
+          test_events_of_one_time_stay_in_the_order_of_the_file)
