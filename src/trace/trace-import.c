@@ -95,7 +95,7 @@ static void sequence_take(TraceImport *import, TraceSequence *sequence, const Tr
                 import->ran_out = true;
 }
 
-/* Returns false if the packet's time is unknown. */
+/* Returns false if the packet's time is unknown, or if no clock can have it: the tables have times with a sign. */
 static bool packet_time(TraceImport *import, ImportPacket *packet, const TracePacket *envelope) {
         uint32_t clock = envelope->clock ? envelope->clock : packet->sequence->default_clock;
         uint64_t ns = envelope->timestamp;
@@ -106,7 +106,7 @@ static bool packet_time(TraceImport *import, ImportPacket *packet, const TracePa
                 return true;
         if (clock == 0) {
                 packet->at_ns = ns;
-                return true;
+                return ns <= INT64_MAX;
         }
         if (trace_clocks_convert(import->clocks, &packet->at_ns, packet->sequence->id, clock, ns))
                 return false;

@@ -128,6 +128,29 @@ START_TEST(test_a_length_that_lies_costs_no_memory) {
 }
 END_TEST
 
+/* Such a time is left out, whatever kind of event has it, and counted. */
+START_TEST(test_a_time_that_no_clock_can_have_is_counted) {
+        static const uint64_t times[] = { 1000000, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX };
+        TraceBuilder *builder = trace_builder_new();
+        TraceStore *store;
+        int fd;
+
+        trace_sequence_start(builder, 3, 77, 5);
+        trace_thread_track(builder, 3, 5, 77, 78, "painter");
+        for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+                trace_track_event(builder, 3, times[i], i % 2 ? 2 : 1, 0);
+        fd = trace_builder_fd(builder, SIZE_MAX);
+        ck_assert_int_eq(trace_import(&store, fd, TRACE_PART_ALL, BYTES_MAX), 0);
+        ck_assert_uint_eq(store->tables[TRACE_TABLE_SLICE].n, 1);
+        ck_assert_int_eq(trace_table_i64(&store->tables[TRACE_TABLE_SLICE], SLICE_DUR, 0),
+                         INT64_MAX - 1000000);
+        ck_assert_int_eq(stat_of(store, "clock_sync_failure"), 2);
+        trace_store_free(store);
+        close(fd);
+        free(builder);
+}
+END_TEST
+
 /* More events than there is memory for: it stops, keeps what is there, and says so. */
 START_TEST(test_the_memory_limit_holds_and_is_told) {
         TraceBuilder *builder = trace_builder_new();
@@ -237,6 +260,7 @@ TEST_MAIN("trace-import-hostile",
           test_garbage_leaves_consistent_tables,
           test_what_is_no_trace_is_told_apart,
           test_a_length_that_lies_costs_no_memory,
+          test_a_time_that_no_clock_can_have_is_counted,
           test_the_memory_limit_holds_and_is_told,
           test_sequences_are_bounded,
           test_tracks_in_a_circle_have_no_slices,
