@@ -14,7 +14,7 @@
 #include "trace/trace-store.h"
 
 #define CANNOT_TABLES \
-        N_("CSV, JSON lines and Parquet have one table: all of it is in the format sqlite.")
+        N_("CSV, JSON lines and Parquet hold one table; the format sqlite holds them all.")
 #define CANNOT_CHROME                                                                             \
         N_("Not in Chrome's format: slices that are on no thread's track, scheduling, states of " \
            "threads, the journal, and call stacks.")

@@ -341,7 +341,7 @@ static int on_service_lost(void *userdata) {
         return recording_fail_errno(recording, -ECONNRESET);
 }
 
-/* What is being read is gone with it. */
+/* A read that was under way ends with the service and cannot be resumed. */
 static bool recording_can_go_on(void *userdata) {
         const Recording *recording = userdata;
 

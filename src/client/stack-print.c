@@ -276,7 +276,7 @@ write_owner(JsonWriter *writer, const StackOwner *owner, const char *key, const 
         json_end_object(writer);
 }
 
-/* What the numbers are of: samples, or what these weigh. */
+/* The JSON key of the numbers, which count samples or add up their weights. */
 static const char *number_key(const StackReport *report) {
         return report->source ? "weight" : "samples";
 }

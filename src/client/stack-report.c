@@ -62,7 +62,7 @@ static const char *frame_module(const StackReport *report, uint32_t frame) {
         return trace_pool_text(&report->store->pool, trace_frame_file(report->store, frame));
 }
 
-/* Or NULL. */
+/* Returns NULL if the frame has no name. */
 static const char *frame_name(const StackReport *report, uint32_t frame) {
         return trace_pool_text(&report->store->pool, trace_frame_name(report->store, frame));
 }

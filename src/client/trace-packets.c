@@ -157,7 +157,7 @@ track_is_of_machine(TraceSummary *summary, const TraceTrackDescriptor *info, con
                (!info->parent_uuid || (parent && parent->is_of_machine));
 }
 
-/* Of a number there is no unit to say. */
+/* Returns NULL for plain numbers, which have no unit. */
 static const char *track_unit(TraceSummary *summary, const TraceTrackDescriptor *info) {
         if (info->unit_name.type == WIRE_BYTES)
                 return trace_state_field_name(summary, &info->unit_name);

@@ -33,7 +33,7 @@ static int sources_text(char **ret, const Config *config) {
         return 0;
 }
 
-/* Of a size that a person can look at. */
+/* Shortens the list to a length that a person can take in. */
 static int probes_text(char **ret, size_t *ret_n, const Config *config) {
         _cleanup_(bytes_deinit) Bytes text = {};
         int r;

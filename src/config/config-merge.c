@@ -183,7 +183,7 @@ merge_field(const ProtobufCFieldDescriptor *field, ProtobufCMessage *to, Protobu
         return 0;
 }
 
-/* Of newer versions. */
+/* Keeps the fields that only newer versions know. */
 static int move_unknown_fields(ProtobufCMessage *to, ProtobufCMessage *from) {
         ProtobufCMessageUnknownField *grown;
 

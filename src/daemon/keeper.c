@@ -472,7 +472,7 @@ static void find_output_name(const Found *found, char ret[static OUTPUT_NAME_BYT
         ret[MAX(n, (ssize_t)0)] = 0;
 }
 
-/* What cannot be gone on with would be found again and again. */
+/* A session that cannot go on is removed from the store, or each new process would find it again. */
 static void keeper_take(Keeper *keeper, Found *found) {
         char output[OUTPUT_NAME_BYTES];
         int r;

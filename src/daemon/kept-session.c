@@ -92,7 +92,7 @@ static int kept_store_buffers(const Kept *kept, const Session *session) {
         return r;
 }
 
-/* What has a state is whole, so that is last. */
+/* The state is stored last, so a session that has one is complete. */
 int kept_store(const Kept *kept, const Session *session, const KeptOutput *output) {
         int r;
 

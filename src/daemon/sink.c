@@ -270,7 +270,7 @@ static void sink_keep_spare(SinkWorker *worker, Bytes *bytes) {
         worker->spares[worker->n_spares++] = *bytes;
 }
 
-/* Of a file that is kept; returns with the lock held. */
+/* Begins the work on a file that outlives the service. Returns with the lock held. */
 static void sink_begin(SinkWorker *worker) {
         bool may_be_kept = false;
         int r = 0;

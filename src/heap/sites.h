@@ -109,6 +109,6 @@ void site_totals_freed(SiteTotals *totals,
                        uint64_t n_bytes,
                        uint64_t n,
                        bool is_soon);
-/* What the site had in use at the peak. */
+/* Returns how many bytes the site had in use at the peak. */
 uint64_t
 site_totals_at_peak(const SiteTotals *totals, uint8_t heap, uint32_t site, uint64_t *ret_n);

@@ -6,7 +6,7 @@
 
 #include "host/source-list.h"
 
-/* Of the machine, so not in the table of docs/SOURCES.md. */
+/* Returns what is wrong with this machine, which is why docs/SOURCES.md does not have it. */
 static char *why_unavailable(const ProbeOps *ops) {
         char *why = NULL;
         int r;

@@ -51,7 +51,7 @@ typedef struct Library {
         char *name; /* the program's name at the service; set when the thread has started */
         size_t shared_memory_bytes, page_bytes;
 
-        /* Of the private thread. */
+        /* Only the private thread uses these. */
         Connection *connections[LIBRARY_CONNECTIONS_MAX];
         unsigned n_connections;
 

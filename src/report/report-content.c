@@ -106,7 +106,7 @@ void report_content_deinit(ReportContent *content) {
                 report_lines_deinit(&content->lines[kind]);
 }
 
-/* What some items count together, within what a row can say. */
+/* Adds up what the items count, as far as a row can hold it. */
 static uint32_t sum_of(const ReportItem *items, size_t n, bool are_weighed) {
         uint64_t sum = 0;
 

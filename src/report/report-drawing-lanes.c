@@ -33,7 +33,7 @@ static const char *text_of(const ReportDrawing *drawing, uint32_t name) {
 }
 
 /*
- * Which rows
+ * Choosing the rows
  */
 
 static int64_t end_of(const ReportDrawing *drawing, const ReportItem *item) {

@@ -221,7 +221,7 @@ static void draw_lanes(ReportDrawing *drawing) {
 }
 
 /*
- * What is around them
+ * Axes and labels
  */
 
 static void

@@ -16,5 +16,5 @@
 /* Computes it from the text of PID/stat. 0 if the text makes no sense. */
 uint64_t process_uuid_make(const char *stat, pid_t pid);
 
-/* Of this process; 0 without /proc. */
+/* Returns the number of this process; 0 without /proc. */
 uint64_t process_uuid_get(void);

@@ -119,7 +119,7 @@ static void move_to_front(FlatpakFiles *files, size_t i) {
         files->folders[0] = folder;
 }
 
-/* What a file is looked for by. */
+/* A file that is looked for. */
 typedef struct Wanted {
         const BuildId *build_id;
         const char *suffix;

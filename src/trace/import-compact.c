@@ -16,7 +16,7 @@
 #include "trace/import.h"
 #include "trace/trace-bundle.h"
 
-/* Of one CPU. */
+/* The packed events of one CPU. */
 typedef struct ImportCompact {
         TraceCompactSched columns;
         TraceEntry next_switch, next_waking;

@@ -135,7 +135,7 @@ void import_queue_packed(TraceImport *import,
                          uint64_t last_ns);
 /* Keeps the bytes, and has the entry say where they are. */
 void import_keep_bytes(TraceImport *import, TraceEntry *entry, const WireField *bytes);
-/* What was kept. */
+/* Returns the bytes that the first pass has kept for the second. */
 WireField import_bytes(const TraceImport *import, const TraceEntry *entry);
 /* Converts a time of the boot clock to trace time. Returns false if that is unknown. */
 bool import_boottime(TraceImport *import, uint64_t *at_ns);

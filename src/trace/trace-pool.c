@@ -124,7 +124,7 @@ static uint32_t pool_add_cleaned(TracePool *pool, const uint8_t *data, size_t n)
         return number;
 }
 
-/* What is there already was valid when it came. */
+/* A text that is in the pool already was checked when it was added. */
 uint32_t trace_pool_add(TracePool *pool, const void *data, size_t n) {
         const void *text = n ? data : "";
         uint32_t number;

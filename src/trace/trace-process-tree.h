@@ -33,7 +33,7 @@ typedef struct TraceTreeProcess {
         uint32_t uid;
         uint64_t start_ns;
         size_t n_arguments;
-        /* Of type WIRE_BYTES if they are present. */
+        /* Fields that are present have the type WIRE_BYTES. */
         WireField command; /* the first of the arguments */
         WireField units[_TRACE_PROCESS_UNITS];
 } TraceTreeProcess;

@@ -48,7 +48,7 @@ void trace_service_event_read(TraceServiceEvent *ret, const WireField *payload);
 /* Both halves of a TraceUuid. */
 void trace_uuid_read(uint64_t ret[2], const WireField *payload);
 
-/* Of the TraceConfig with which a file was recorded. */
+/* Facts from the TraceConfig with which a file was recorded. */
 typedef struct TraceRecordedConfig {
         bool streams_to_file;
         WireField session_name; /* of type WIRE_BYTES if it has one */

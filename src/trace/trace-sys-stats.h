@@ -24,7 +24,7 @@ enum {
         TRACE_SYS_SLABINFO = 18,
 };
 
-/* Of a key with its value. */
+/* Field numbers of a key with its value. */
 enum {
         TRACE_SYS_KEY = 1,
         TRACE_SYS_VALUE = 2,

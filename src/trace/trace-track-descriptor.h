@@ -23,7 +23,7 @@ typedef struct TraceTrackDescriptor {
         bool is_separate; /* belongs to a thread, but is not the track that everybody else uses for it */
         uint64_t unit; /* trace_unit_name() */
         int64_t unit_multiplier;
-        /* Of type WIRE_BYTES if they are present. */
+        /* Fields that are present have the type WIRE_BYTES. */
         WireField name, description, key;
         WireField process_name, command, thread_name; /* command: the first of the arguments */
         WireField unit_name, category;

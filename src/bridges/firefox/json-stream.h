@@ -37,7 +37,7 @@ typedef struct JsonStream {
         size_t depth;
         bool is_object[JSON_DEPTH_MAX];
         bool expects_name;
-        /* Of the last token: */
+        /* The last token: */
         char text[JSON_TEXT_BYTES_MAX + 1]; /* valid UTF-8, except where it was cut */
         size_t n_text;
         double number;

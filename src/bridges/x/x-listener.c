@@ -38,7 +38,7 @@ struct XListener {
         size_t first, n;
         uint64_t n_lost, n_left_out;
 
-        /* Of the thread alone. */
+        /* Only the thread uses these. */
         xcb_connection_t *connection;
         uint8_t present; /* the number of the extension */
         bool has_res;

@@ -96,7 +96,7 @@ typedef struct ChunkData {
         size_t n_payload;    /* room; only what the fragments use is stored when complete */
 } ChunkData;
 
-/* As perfetto.protos.TraceStats.BufferStats. */
+/* The numbers have the meanings that perfetto.protos.TraceStats.BufferStats gives them. */
 typedef struct TraceBufferStats {
         uint64_t buffer_bytes;
         uint64_t bytes_written, bytes_overwritten, bytes_read;

@@ -140,7 +140,7 @@ session_live_again(Session *session, const SessionPast *past, SessionFormer *for
                 session_record_again(session, past, former, now);
 }
 
-/* What it was changed to counts for those who come. */
+/* Producers that come from now on get the changed config. */
 static int session_change_again(Session *session, const SessionPast *past, uint64_t now) {
         _cleanup_(config_freep) Config *change = NULL;
         SessionError error;

@@ -27,7 +27,7 @@ typedef struct PacketRules {
         bool is_system;
 } PacketRules;
 
-/* Rules of the system's producers, and of programs, that have declared nothing. */
+/* The rules for a system's producer, or for a program, that has declared nothing. */
 const PacketRules *packet_rules_default(bool is_system);
 
 /* Adds the fields that a data source declares. Returns false if one is not allowed, which *ret_field names. */

@@ -19,7 +19,7 @@
 
 typedef struct TraceFilter TraceFilter;
 
-/* As perfetto.protos.TraceStats.FilterStats. */
+/* The numbers have the meanings that perfetto.protos.TraceStats.FilterStats gives them. */
 typedef struct TraceFilterStats {
         uint64_t n_packets, n_bytes_in, n_bytes_out, n_errors;
 } TraceFilterStats;

@@ -111,7 +111,7 @@ static Load *next_load(Loader *loader) {
         return load;
 }
 
-/* Or nothing is read. */
+/* Becomes the user whose files are read. If that fails, nothing may be read. */
 static bool become_owner(const Loader *loader) {
         int r = loader->has_owner ? perf_identity_assume(loader->owner.uid, loader->owner.gid) : 0;
 

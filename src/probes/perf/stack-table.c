@@ -14,7 +14,7 @@
 #define TABLE_ENTRIES ((size_t)1 << TABLE_BITS)
 #define TABLE_FILL    (TABLE_ENTRIES / 4 * 3)
 
-/* Of perfetto.protos.InternedData and what is in it. */
+/* Field numbers of perfetto.protos.InternedData and of the messages in it. */
 enum {
         INTERNED_FUNCTION_NAMES = 5,
         INTERNED_FRAMES = 6,

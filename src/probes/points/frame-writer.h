@@ -22,7 +22,7 @@ typedef struct FrameWriter {
 int frame_writer_init(FrameWriter *writer, ProgramTracks *programs);
 void frame_writer_deinit(FrameWriter *writer);
 
-/* That thread has finished a frame of the surface. */
+/* Notes that the thread has finished a frame of the surface. */
 void frame_writer_finish(FrameWriter *writer,
                          const Point *point,
                          pid_t tid,

@@ -91,7 +91,7 @@ static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) 
         return 0;
 }
 
-/* What is there, but not as one would like it. */
+/* Notes sources that are there but give less than one would expect. */
 static void note_poor(const SysSource *source, uint32_t period_ms, ProbeNotes *notes) {
         const SysKind *kind = source->kind;
         const SysFiles *files = &source->files;
@@ -259,7 +259,7 @@ static void source_sample(SysSource *source, SysSample *sample) {
                 source->scan_ns = MIN(source->scan_ns, sample->now_ns + SYS_STATS_LOST_SCAN_NS);
 }
 
-/* As long as there is nothing to read, only to look for it. */
+/* While there is nothing to read, the period is only that of looking for files. */
 static uint64_t source_period(const SysSource *source) {
         return source->files.n > 0 ? source->period_ns : MAX(source->period_ns, SYS_STATS_SCAN_NS);
 }

@@ -27,7 +27,7 @@ typedef struct Task {
         uint32_t cmdline_hash, unit_hash; /* likewise, of its arguments and its cgroup */
         uint32_t seen;                    /* the last scan that met the process */
 
-        /* As last written; NULL before that. Owned by the table. */
+        /* The counters that were last written; NULL before that. Owned by the table. */
         ProcessCounters *counters;
 } Task;
 

@@ -18,7 +18,7 @@
 #define CGROUP_TEXT_BYTES   16384 /* of a file; the rest is not read */
 #define CGROUP_RETRY_ROUNDS 8     /* a missing file is tried again once in this many rounds */
 
-/* Of one cgroup. */
+/* The open files of one cgroup. */
 typedef struct CgroupFds {
         int fds[_CGROUP_FILE_N]; /* -1: not open */
         uint32_t missing;        /* bits: the files that were missing when they were looked for */

@@ -41,7 +41,7 @@ struct Cgroup {
         unsigned depth;
         size_t n_beyond; /* of its children, those that a limit left out; CGROUP_DIRS_MAX: or more */
         size_t n_retitled; /* of its children, those whose title is not their name */
-        char *title;       /* what a reader sees; no two siblings have the same */
+        char *title;       /* the name that a reader sees; siblings have different ones */
         const char *name;  /* within the path */
         void *unit;        /* the owner's; NULL: not recorded */
         uint64_t group;    /* the owner's: its track */

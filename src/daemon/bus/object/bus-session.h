@@ -39,7 +39,7 @@ struct BusSession {
         List owner_link; /* owner->sessions */
         List waiters;    /* SessionWaiter */
 
-        /* As last signalled. */
+        /* The values that were last signalled. */
         SessionState state;
         SessionTotals totals;
         uint64_t n_changes_signalled; /* of session_n_changes() */

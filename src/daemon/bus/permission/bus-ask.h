@@ -21,5 +21,5 @@ AccessPeer access_peer_of(const Client *client);
 
 /* What to reply to a client that was refused: fills *error and returns a negative errno, for a handler to return. */
 int permission_refusal_set(sd_bus_error *error, const AccessRefusal *refusal);
-/* What to reply after POLKIT_E_LIMIT, likewise. */
+/* Makes the error to reply after POLKIT_E_LIMIT, likewise. */
 int polkit_refuse(sd_bus_error *error);

@@ -174,7 +174,7 @@ static const OptionReader producer_readers[] = {
 };
 /* clang-format on */
 
-/* Of a newer library. */
+/* Skips an option that only a newer library knows. */
 static int skip_option(sd_bus_message *message) {
         size_t n_left = BUS_VALUES_MAX;
 

@@ -29,7 +29,7 @@ typedef struct SelfPacket {
         size_t n;
 } SelfPacket;
 
-/* As perfetto.protos.TrackEvent.Type. */
+/* The values are those of perfetto.protos.TrackEvent.Type. */
 typedef enum SelfEventType {
         SELF_SLICE_BEGIN = 1,
         SELF_SLICE_END = 2,

@@ -35,7 +35,7 @@ static void sip_word(uint64_t v[static 4], uint64_t word) {
         v[0] ^= word;
 }
 
-/* Of a message of eight bytes. */
+/* Hashes a message of eight bytes. */
 static uint64_t sip_hash(const uint64_t key[static 2], uint64_t message) {
         uint64_t v[4] = {
                 key[0] ^ UINT64_C(0x736f6d6570736575),

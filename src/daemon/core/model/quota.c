@@ -12,7 +12,7 @@
 #include "core/model/quota.h"
 #include "core/model/service-limits.h"
 
-/* Of what all users may have together. */
+/* Shares of what all users may have together. */
 #define KEPT_FOR_ROOT_SHARE  8
 #define KEPT_FOR_FIRST_SHARE 4
 

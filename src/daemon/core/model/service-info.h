@@ -64,7 +64,7 @@ bool service_is_locked_down(const Service *service);
 
 size_t service_n_sessions(Service *service);
 size_t service_n_producers(Service *service);
-/* Of them, those that the viewer may see. */
+/* The number of those that the viewer may see. */
 size_t service_n_visible_sessions(const Service *service, const Identity *viewer);
 size_t service_n_visible_producers(const Service *service, const Identity *viewer);
 Session *service_find_session(Service *service, uint64_t id);

@@ -58,7 +58,7 @@
 /* For what the administrator installs; every trace has all of it. */
 #define SERVICE_DESCRIPTORS_BYTES_MAX (1u << 20)
 
-/* Of one producer. */
+/* Limits of one producer. */
 #define PRODUCER_NAME_MAX           128
 #define PRODUCER_VERSION_MAX        128
 #define PRODUCER_SOURCES_MAX        64
@@ -71,7 +71,7 @@
 #define INSTANCE_NOTES_MAX      32
 #define INSTANCE_NOTE_BYTES_MAX 512 /* the rest is cut off */
 
-/* Of one session. */
+/* Limits of one session. */
 #define SESSION_NOTES_MAX            1024
 #define SESSION_NAME_MAX             128
 #define SESSION_BUFFERS_MAX          128

@@ -9,7 +9,7 @@
 
 #define CONCURRENT_EVENTS_MAX 4096 /* that wait for a read; the rest is dropped */
 
-/* As perfetto.protos.ConcurrentSessionEvent.State. */
+/* The values are those of perfetto.protos.ConcurrentSessionEvent.State. */
 typedef enum SessionPhase {
         PHASE_NONE, /* it has not been reported yet */
         PHASE_DISABLED,

@@ -49,7 +49,7 @@ typedef enum SessionTimer {
         _SESSION_TIMER_N,
 } SessionTimer;
 
-/* As perfetto.protos.TraceStats.FinalFlushOutcome. */
+/* The values are those of perfetto.protos.TraceStats.FinalFlushOutcome. */
 typedef enum FinalFlush {
         FINAL_FLUSH_NONE,
         FINAL_FLUSH_SUCCEEDED,

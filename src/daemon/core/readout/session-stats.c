@@ -48,7 +48,7 @@ static void put_buffer_stats(WireWriter *writer, const TraceBufferStats *stats) 
         wire_end(writer, begin);
 }
 
-/* As perfetto.protos.TraceStats.FilterStats. */
+/* The numbers have the meanings that perfetto.protos.TraceStats.FilterStats gives them. */
 static void put_filter_stats(WireWriter *writer, const Session *session) {
         const TraceFilterStats *stats = trace_filter_stats(session->filter);
         size_t begin = wire_begin(writer, 11);

@@ -11,5 +11,5 @@ typedef struct SessionBuffer SessionBuffer;
 
 /* With the next piece comes a synchronisation marker. */
 void session_mark_stream(Session *session);
-/* Of what goes to one buffer, or to all (NULL). */
+/* Asks the sources that write to one buffer, or to any (NULL), to clear their incremental state. */
 void session_clear_incremental_state(Session *session, const SessionBuffer *buffer);

@@ -92,7 +92,7 @@ session_may_record(const Session *session, const Producer *producer, const char 
                 &service->info, &session->options, &producer->identity, source);
 }
 
-/* Of one whose name is that of the source. */
+/* Matches a source with one that a producer offers under the same name. */
 static void
 match_one(SessionSource *source, Producer *producer, ProducerSource *offered, bool may) {
         if (may && source_takes_producer(source, producer->name)) {

@@ -361,7 +361,7 @@ typedef struct dt_track_details {
         dt_track_merge merge;
         const char *merge_key; /* for DT_MERGE_BY_KEY */
 
-        /* Of counters: */
+        /* Counters only: */
         dt_unit unit;
         int64_t unit_multiplier; /* units per value; 0: one */
         const char *y_axis;      /* counters of one parent with the same text share their scale */
