@@ -12,6 +12,7 @@
 #include "core/events/self-trace.h"
 #include "core/ingest/producer-awake.h"
 #include "core/ingest/producer-memory.h"
+#include "core/life/producer-make.h"
 #include "core/life/self-producer.h"
 #include "core/life/session-timers.h"
 #include "core/life/settle.h"
