@@ -293,7 +293,8 @@ static void log_counts(const PerfProbe *perf) {
         const PerfCounts *counts = &perf->sampler.counts;
 
         log_info("%" PRIu64 " samples, %" PRIu64 " of %" PRIu64 " stacks complete, %" PRIu64
-                 " of them by instructions, %" PRIu64 " records lost, %zu files, %" PRIu64 " of them cannot be read",
+                 " of them by instructions, %" PRIu64 " records lost, %zu files, %" PRIu64
+                 " of them cannot be read",
                  counts->n_samples,
                  counts->n_complete,
                  counts->n_stacks,

@@ -32,7 +32,7 @@ typedef struct ProducerOptions {
 
 enum {
         _PRODUCER_E_SUCCESS,
-        PRODUCER_E_LIMIT, /* too many producers, in all or of this uid, or too many sources */
+        PRODUCER_E_LIMIT,    /* too many producers, in all or of this uid, or too many sources */
         PRODUCER_E_RESERVED, /* a source name or packet field that is reserved for the system */
         PRODUCER_E_INVALID,  /* an empty, too long or non-ASCII name, a malformed descriptor */
         PRODUCER_E_FIELD,    /* a packet field that it declares is not its to write */
