@@ -74,7 +74,8 @@ static const TableColumn producer_columns[] = {
         { N_("MEMORY"), true }, { N_("BELONGS TO") }, { N_("DATA SOURCES") },
 };
 
-/* What tells most about where it runs. Users choose names of units, and containers choose theirs. */
+/* Adds the one name that tells most about where the producer runs. Users choose the names of units and containers, so
+ * these are not trusted. */
 static void add_home(Table *table, const ViewProducer *producer) {
         const char *const homes[] = { producer->app, producer->container, producer->unit };
 

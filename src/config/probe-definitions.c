@@ -45,7 +45,7 @@ static int append_word(Bytes *bytes, const char *word) {
         return r;
 }
 
-/* Numbers that are not known are the entry, for the probes as well. */
+/* An unknown number means a probe at the function's entry. The probes take it so, too. */
 static const char *type_text(unsigned type) {
         switch (type) {
         case PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_KRETPROBE:

@@ -23,7 +23,8 @@ typedef int (*BusIdentityKnown)(Bus *bus,
                                 const Identity *identity,
                                 sd_bus_error *error);
 
-/* Keeps a call of a peer that is no Client yet. 1, or a negative errno with *error set. */
+/* Sets a call aside whose sender is no Client yet, until the sender is known. Returns 1, or a negative errno with
+ * *error set. */
 int bus_identity_ask(Bus *bus,
                      sd_bus_message *message,
                      BusIdentityKnown known,
