@@ -105,9 +105,12 @@ killed "$probes"
 ok "cleaning up" "$DESKTRACE_PROBES" --cleanup
 ok "takes away what a killed one left" leaves_nothing "$probes"
 
+# The command starts the service again, and the same probes go on, unless the recording had only begun to start.
 recorder fourth.pftrace
 killed "$(pgrep -P "$recorder" -x desktraced)"
-ok "probes whose service is killed end in order" eventually leaves_nothing "$probes"
+kill -INT "$recorder"
+ok "a recording whose service was killed ends" eventually is_gone "$recorder"
+ok "and its probes leave nothing" eventually leaves_nothing "$probes"
 
 recorder fifth.pftrace
 killed "$recorder"
