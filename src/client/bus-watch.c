@@ -96,11 +96,6 @@ bool bus_watch_has_lost(sd_bus_message *reply) {
         return false;
 }
 
-bool bus_watch_knows_no_session(sd_bus_message *reply) {
-        return sd_bus_message_is_method_error(reply, SD_BUS_ERROR_UNKNOWN_OBJECT) > 0 ||
-               sd_bus_message_is_method_error(reply, SD_BUS_ERROR_UNKNOWN_METHOD) > 0;
-}
-
 void bus_watch_deinit(BusWatch *watch) {
         watch->disconnected_match = sd_bus_slot_unref(watch->disconnected_match);
         watch->owner_match = sd_bus_slot_unref(watch->owner_match);

@@ -33,6 +33,4 @@ void bus_watch_go_on(BusWatch *watch, int (*on_back)(void *userdata));
 bool bus_watch_is_closed(const BusWatch *watch);
 /* Whether a call has no reply because the service that would have sent it has gone. */
 bool bus_watch_has_lost(sd_bus_message *reply);
-/* Whether the service that has replied knows no such session: it did not survive the one before. */
-bool bus_watch_knows_no_session(sd_bus_message *reply);
 void bus_watch_deinit(BusWatch *watch);

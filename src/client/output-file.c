@@ -125,11 +125,6 @@ bool output_file_has_data(const OutputFile *output) {
         return own_size(output) > 0;
 }
 
-bool output_file_start_over(OutputFile *output) {
-        return output->is_ours && ftruncate(output->fd, 0) == 0 &&
-               lseek(output->fd, 0, SEEK_SET) == 0;
-}
-
 int output_file_commit(OutputFile *output) {
         int r = output_relay_finish(&output->relay, &output->fd);
 

@@ -42,10 +42,6 @@ bool output_file_is_empty(const OutputFile *output);
 /* Whether something was written to it. Both are false for pipes and for files that are not ours. */
 bool output_file_has_data(const OutputFile *output);
 
-/* Drops what was written to a file of ours, so that it can be written again. Returns false if that is not possible:
- * a reader of a pipe has it already. */
-bool output_file_start_over(OutputFile *output);
-
 /* Reports why opening failed. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
 

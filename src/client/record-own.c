@@ -3,8 +3,6 @@
 /* Record own: what a preset records for users who may not record the system */
 
 #include <glib/gi18n.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "client/record-own.h"
 #include "client/say.h"
@@ -66,14 +64,4 @@ sd_bus_message *record_own_start(RecordRequest *request, const BusClient *client
             record_request_to_message(request, client, output_fd, &start) < 0)
                 return NULL;
         return start;
-}
-
-bool record_speak_for_root(int *probes_fd, const sd_bus_error *error) {
-        static const struct sockaddr_un address = { AF_UNIX, TRACING_PROBES_SOCKET };
-
-        if (!sd_bus_error_has_name(error, TRACING_ERROR_ROOT_IS_SILENT) || *probes_fd >= 0)
-                return false;
-        *probes_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        return *probes_fd >= 0 &&
-               connect(*probes_fd, (const struct sockaddr *)&address, sizeof(address)) >= 0;
 }

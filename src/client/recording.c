@@ -17,6 +17,8 @@
 #include <glib/gi18n.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
@@ -199,16 +201,9 @@ static int recording_look(Recording *recording) {
 static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
-        if (outage_has_lost(&recording->outage, reply))
-                return 0;
-        outage_end(&recording->outage);
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
         return recording_look(recording);
-}
-
-static int recording_read(Recording *recording) {
-        return recording_call(recording, "ReadInto", on_read, SESSION_READ_TIMEOUT_USEC);
 }
 
 static void on_snapshots_written(void *userdata) {
@@ -232,8 +227,9 @@ static int recording_ended(Recording *recording) {
 
                 return r < 0 ? recording_fail_errno(recording, r) : 0;
         }
-        return recording->options->ring_fd < 0 ? recording_look(recording)
-                                               : recording_read(recording);
+        if (recording->options->ring_fd < 0)
+                return recording_look(recording);
+        return recording_call(recording, "ReadInto", on_read, SESSION_READ_TIMEOUT_USEC);
 }
 
 static int on_stop_replied(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
@@ -310,10 +306,6 @@ static int on_back_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
                 return recording_fail_lost(recording);
         recording_say_outage(recording, outage_end(&recording->outage));
         recording_say_notes(recording);
-        if (recording->options->snapshots)
-                snapshot_writer_go_on(&recording->snapshots);
-        if (recording->state == RECORDING_READING)
-                return recording->options->ring_fd >= 0 ? recording_read(recording) : 0;
         if (recording->state == RECORDING_STOPPING)
                 recording->state = RECORDING_RUNNING;
         else if (!streq(info->state, "stopped"))
@@ -349,12 +341,12 @@ static int on_service_lost(void *userdata) {
         return recording_fail_errno(recording, -ECONNRESET);
 }
 
-/* The calls that come later only fetch what the last lines say about the recording. */
+/* A read that was under way ends with the service and cannot be resumed. */
 static bool recording_can_go_on(void *userdata) {
         const Recording *recording = userdata;
 
-        return recording->result->is_started && recording->state >= RECORDING_RUNNING &&
-               recording->state <= RECORDING_READING;
+        return recording->result->is_started &&
+               (recording->state == RECORDING_RUNNING || recording->state == RECORDING_STOPPING);
 }
 
 static int on_connected(void *userdata) {
@@ -364,7 +356,6 @@ static int on_connected(void *userdata) {
         recording->progress_call = sd_bus_slot_unref(recording->progress_call);
         recording->notes_call = sd_bus_slot_unref(recording->notes_call);
         recording->stopped_match = sd_bus_slot_unref(recording->stopped_match);
-        recording->snapshots.call = sd_bus_slot_unref(recording->snapshots.call);
         return recording_match(recording);
 }
 
@@ -530,6 +521,20 @@ static int recording_is_running(Recording *recording) {
         return 0;
 }
 
+/* The probes believe that root wants something only while root is connected. Returns false if there was no need, or
+ * no success. */
+static bool recording_speak_for_root(Recording *recording, const sd_bus_error *error) {
+        static const struct sockaddr_un address = { AF_UNIX, TRACING_PROBES_SOCKET };
+
+        if (!sd_bus_error_has_name(error, TRACING_ERROR_ROOT_IS_SILENT) ||
+            recording->probes_fd >= 0)
+                return false;
+        recording->probes_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        return recording->probes_fd >= 0 &&
+               connect(recording->probes_fd, (const struct sockaddr *)&address, sizeof(address)) >=
+                       0;
+}
+
 /* Tries once more, with only what needs no permission. Returns false if there is no such start. */
 static bool recording_make_do(Recording *recording, const sd_bus_error *error) {
         const RecordingOptions *options = recording->options;
@@ -552,7 +557,7 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_e
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL) &&
-            (record_speak_for_root(&recording->probes_fd, sd_bus_message_get_error(reply)) ||
+            (recording_speak_for_root(recording, sd_bus_message_get_error(reply)) ||
              recording_make_do(recording, sd_bus_message_get_error(reply)))) {
                 recording->call = sd_bus_slot_unref(recording->call);
                 r = recording_begin(recording);
@@ -630,7 +635,6 @@ static int recording_watch_bus(Recording *recording) {
                 SnapshotWriterOptions snapshots = *options->snapshots;
 
                 snapshots.progress = &recording->progress;
-                snapshots.outage = &recording->outage;
                 snapshot_writer_init(&recording->snapshots, &snapshots);
         }
         r = recording_match(recording);

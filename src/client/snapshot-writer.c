@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/flight-recorder.h"
 #include "client/say.h"
 #include "client/session-calls.h"
 #include "client/session-info.h"
@@ -119,111 +118,22 @@ static int snapshot_writer_call(SnapshotWriter *writer,
         return r;
 }
 
-static void snapshot_writer_free_current(SnapshotWriter *writer) {
-        int r = snapshot_writer_call(writer, "Free", on_freed);
-
-        if (r < 0)
-                snapshot_writer_done(writer);
-}
-
-static void snapshot_writer_fail(SnapshotWriter *writer, ExitStatus status) {
-        snapshot_writer_trouble(writer, status);
-        say_error(_("the snapshot %s is incomplete"), writer->output.path);
-        output_file_keep(&writer->output);
-        snapshot_writer_free_current(writer);
-}
-
-static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error);
-
-static void snapshot_writer_read(SnapshotWriter *writer) {
-        int r = snapshot_writer_call(writer, "ReadInto", on_read);
-
-        if (r < 0)
-                snapshot_writer_fail(writer, bus_client_say_errno(r));
-}
-
-static int on_taken_again(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
-        SnapshotWriter *writer = userdata;
-        Snapshot *snapshot = writer->current;
-        const char *path;
-        int r;
-
-        if (outage_has_lost(writer->options.outage, reply)) {
-                writer->is_interrupted = true;
-                return 0;
-        }
-        if (sd_bus_message_is_method_error(reply, NULL)) {
-                snapshot_writer_fail(writer, bus_client_say_error(sd_bus_message_get_error(reply)));
-                return 0;
-        }
-        r = sd_bus_message_read(reply, "o", &path);
-        if (r < 0)
-                return r;
-        g_free(snapshot->path);
-        snapshot->path = g_strdup(path);
-        snapshot_writer_read(writer);
-        return 0;
-}
-
-static uint32_t snapshot_reach_ms(const SnapshotWriter *writer) {
-        const uint64_t since_ns = boot_clock_ns() - writer->current->taken_ns;
-        const uint64_t ms = (writer->options.before_ns + since_ns) / 1000000;
-
-        return writer->options.before_ns ? (uint32_t)MIN(ms, (uint64_t)FLIGHT_BEFORE_MS_MAX) : 0;
-}
-
-/* The service keeps for its next process what waits for a while, but not what is read at once. The session is kept, so
- * there is another snapshot to be had, which reaches back as far. */
-static int snapshot_writer_take_again(SnapshotWriter *writer) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        const BusClient *client = writer->options.client;
-        const uint32_t before_ms = snapshot_reach_ms(writer);
-        int r;
-
-        if (!output_file_start_over(&writer->output))
-                return -ENOTRECOVERABLE;
-        writer->call = sd_bus_slot_unref(writer->call);
-        r = bus_client_new_call(
-                client, &call, writer->session_path, TRACING_SESSION_INTERFACE, "Clone");
-        if (r >= 0)
-                r = before_ms ? sd_bus_message_append(call, "a{sv}", 1, "before-ms", "u", before_ms)
-                              : sd_bus_message_append(call, "a{sv}", 0);
-        if (r >= 0)
-                r = sd_bus_call_async(client->bus,
-                                      &writer->call,
-                                      call,
-                                      on_taken_again,
-                                      writer,
-                                      SESSION_STOP_TIMEOUT_USEC);
-        return r < 0 ? r : 0;
-}
-
-void snapshot_writer_go_on(SnapshotWriter *writer) {
-        if (!writer->is_interrupted)
-                return;
-        writer->is_interrupted = false;
-        writer->is_back = true;
-        snapshot_writer_read(writer);
-}
-
 /* The service needs the memory for the next one before we look at this one. */
 static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         SnapshotWriter *writer = userdata;
+        int r;
 
-        if (outage_has_lost(writer->options.outage, reply)) {
-                writer->is_interrupted = true;
-                return 0;
-        }
         progress_clear(writer->options.progress);
-        if (writer->is_back && bus_watch_knows_no_session(reply) &&
-            snapshot_writer_take_again(writer) == 0)
-                return 0;
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                snapshot_writer_fail(writer, bus_client_say_error(sd_bus_message_get_error(reply)));
-                return 0;
-        }
-        snapshot_writer_report(writer);
-        snapshot_writer_free_current(writer);
+                snapshot_writer_trouble(writer,
+                                        bus_client_say_error(sd_bus_message_get_error(reply)));
+                say_error(_("the snapshot %s is incomplete"), writer->output.path);
+                output_file_keep(&writer->output);
+        } else
+                snapshot_writer_report(writer);
+        r = snapshot_writer_call(writer, "Free", on_freed);
+        if (r < 0)
+                snapshot_writer_done(writer);
         return 0;
 }
 
@@ -246,7 +156,6 @@ static void snapshot_writer_begin(SnapshotWriter *writer, Snapshot *snapshot) {
         int r;
 
         writer->current = snapshot;
-        writer->is_interrupted = writer->is_back = false;
         status = snapshot_writer_open(writer);
         if (!status) {
                 r = snapshot_writer_call(writer, "ReadInto", on_read);

@@ -13,17 +13,15 @@
 
 #include "client/bus-client.h"
 #include "client/invocation.h"
-#include "client/outage.h"
 #include "client/output-file.h"
 #include "client/progress.h"
 
 typedef struct SnapshotWriterOptions {
         const Invocation *invocation;
         const BusClient *client;
-        Progress *progress;   /* cleared before a line is printed */
-        const Outage *outage; /* of the service, which may come back */
-        const char *output;   /* FILE or FILE.pftrace */
-        uint64_t before_ns;   /* how far back the snapshots are to reach; 0: not set */
+        Progress *progress; /* cleared before a line is printed */
+        const char *output; /* FILE or FILE.pftrace */
+        uint64_t before_ns; /* how far back the snapshots are to reach; 0: not set */
 } SnapshotWriterOptions;
 
 typedef struct SnapshotWriter {
@@ -34,8 +32,6 @@ typedef struct SnapshotWriter {
         GQueue pending; /* of Snapshot */
         struct Snapshot *current;
         OutputFile output;
-        bool is_interrupted;        /* the service went while it wrote the current one, */
-        bool is_back;               /* and is back since */
         unsigned number;            /* the next file has at least this number */
         unsigned n_due;             /* triggers that hit, and whose snapshot has not come yet */
         unsigned n_written;         /* files */
@@ -50,9 +46,6 @@ void snapshot_writer_init(SnapshotWriter *writer, const SnapshotWriterOptions *o
 /* From now on signals are taken; again on a new connection of the client's. Returns 0 or an errno. */
 int snapshot_writer_match(SnapshotWriter *writer);
 void snapshot_writer_deinit(SnapshotWriter *writer);
-
-/* The service is back: the snapshot that it was writing is written on, or taken again. */
-void snapshot_writer_go_on(SnapshotWriter *writer);
 
 void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
 

@@ -41,7 +41,7 @@ read_session(const SessionCalls *calls, const Invocation *invocation, const char
         if (!status)
                 status = open_output(&output);
         if (!status)
-                status = session_call_read_into(calls, path, output.fd, &n_bytes, NULL);
+                status = session_call_read_into(calls, path, output.fd, &n_bytes);
         if (!status)
                 status = output_file_keep(&output);
         if (!status && !invocation->is_quiet)
@@ -52,9 +52,7 @@ read_session(const SessionCalls *calls, const Invocation *invocation, const char
 static ExitStatus open_and_read(const Invocation *invocation) {
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         _cleanup_(waiting_deinit) Waiting waiting = { 0 };
-        const SessionCalls calls = { .waiting = &waiting,
-                                     .client = &client,
-                                     .is_quiet = invocation->is_quiet };
+        const SessionCalls calls = { .waiting = &waiting, .client = &client };
         ExitStatus status;
 
         status = bus_client_open(&client, invocation);

@@ -72,11 +72,7 @@ static ExitStatus prepare(Run *run) {
                 status = waiting_init(&run->waiting);
         if (status)
                 return status;
-        run->calls = (SessionCalls){
-                .waiting = &run->waiting,
-                .client = &run->client,
-                .is_quiet = run->invocation->is_quiet,
-        };
+        run->calls = (SessionCalls){ .waiting = &run->waiting, .client = &run->client };
         r = output_file_open(&run->output, arg_output, arg_force);
         return r ? output_file_say_error(&run->output, r) : STATUS_OK;
 }
@@ -98,44 +94,16 @@ static uint32_t reach_ms(const Run *run) {
         return run->before_ms ? run->before_ms + run->after_ms : 0;
 }
 
-static uint64_t now_ns(void) {
+static ExitStatus take(Run *run) {
         struct timespec now;
-
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Later attempts reach back as far as the first. */
-static uint32_t reach_now_ms(const Run *run) {
-        const uint64_t ms = reach_ms(run) + (now_ns() - run->taken_ns) / 1000000;
-
-        return run->before_ms ? (uint32_t)MIN(ms, (uint64_t)FLIGHT_BEFORE_MS_MAX) : 0;
-}
-
-/* What is read at once is not kept when the service goes. What it is of is kept, so another one is taken. */
-static ExitStatus take_again(Run *run) {
-        bool is_gone = false;
         ExitStatus status;
         uint64_t n_bytes;
 
-        do {
-                if (is_gone && !output_file_start_over(&run->output))
-                        return session_call_say_gone();
-                g_clear_pointer(&run->clone, g_free);
-                status = session_call_clone(
-                        &run->calls, run->session, reach_now_ms(run), &run->clone);
-                if (!status)
-                        status = session_call_read_into(
-                                &run->calls, run->clone, run->output.fd, &n_bytes, &is_gone);
-        } while (!status && is_gone);
-        return status;
-}
-
-static ExitStatus take(Run *run) {
-        ExitStatus status;
-
-        run->taken_ns = now_ns();
-        status = take_again(run);
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        run->taken_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+        status = session_call_clone(&run->calls, run->session, reach_ms(run), &run->clone);
+        if (!status)
+                status = session_call_read_into(&run->calls, run->clone, run->output.fd, &n_bytes);
         if (!status)
                 status = session_info_get(&run->info, &run->client, run->clone);
         if (!status)

@@ -60,7 +60,7 @@ static ExitStatus fetch(const SessionCalls *calls,
         uint64_t n_bytes;
 
         session_info_init(&info);
-        status = session_call_read_into(calls, path, output->fd, &n_bytes, NULL);
+        status = session_call_read_into(calls, path, output->fd, &n_bytes);
         if (!status && n_bytes == 0)
                 status = trace_report_nothing();
         if (!status)
@@ -111,9 +111,7 @@ stop_and_fetch(const SessionCalls *calls, const char *path, const Invocation *in
 static ExitStatus stop_session(const Invocation *invocation, const char *name) {
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         _cleanup_(waiting_deinit) Waiting waiting = { 0 };
-        const SessionCalls calls = { .waiting = &waiting,
-                                     .client = &client,
-                                     .is_quiet = invocation->is_quiet };
+        const SessionCalls calls = { .waiting = &waiting, .client = &client };
         g_autofree char *path = NULL;
         ExitStatus status;
 
