@@ -58,13 +58,13 @@ static Leaving leaving_of_port(OwnedSession *owned, const char *key) {
 
 /* systemd closes what is too much, so nobody is to take all of it, nor are a few together: each user leaves as many
  * free as he has. */
-static bool keeper_has_room(const Keeper *keeper, uid_t user, size_t n_descriptors) {
-        size_t n = n_descriptors, n_of_user = n;
+static bool keeper_has_room(const Keeper *keeper, const Kept *one) {
+        size_t n = one->n_descriptors, n_of_user = n;
         const Kept *kept;
 
         list_for_each (kept, &keeper->kept, link) {
                 n += kept->n_descriptors;
-                n_of_user += kept->user == user ? kept->n_descriptors : 0;
+                n_of_user += kept->user == one->user ? kept->n_descriptors : 0;
         }
         return n + n_of_user <= KEEPER_DESCRIPTORS_MAX &&
                n_of_user <= KEEPER_DESCRIPTORS_PER_USER_MAX;
@@ -82,9 +82,8 @@ keeper_add(Keeper *keeper, const Leaving *leaving, const KeptOutput *output, Kep
 
         r = kept_new(&kept, leaving, output, keeper_user(keeper, owned->session));
         if (r == 0)
-                r = keeper_has_room(keeper, kept->user, kept->n_descriptors)
-                            ? kept_store(kept, owned->session, output)
-                            : -EDQUOT;
+                r = keeper_has_room(keeper, kept) ? kept_store(kept, owned->session, output)
+                                                  : -EDQUOT;
         if (r <= 0) {
                 owned->cannot_be_kept = true;
                 log_user(session_options(owned->session)->owner.uid,
@@ -124,58 +123,7 @@ static bool find_output(const OwnedSession *owned, KeptOutput *ret) {
 
 /* The end of a pipe is seen when no process has it open for writing, which systemd must not either. */
 static bool kept_is_over(const Kept *kept, const OwnedSession *owned) {
-        return kept->has_output && kept->is_pipe && owned->is_finished;
-}
-
-/*
- * Reads: where one that ReadInto() has begun is to go on
- *
- * The state refers to what is in the store already, or still.
- */
-
-static bool read_is_wanted(const Kept *kept, const OwnedSession *owned) {
-        return owned->is_read_kept && session_stream_is_read(&owned->stream) &&
-               !(kept->is_pipe && session_stream_is_done(&owned->stream));
-}
-
-/* One for which there is no room ends with the service. */
-static void keeper_begin_read(const Keeper *keeper, const Leaving *leaving, Kept *kept) {
-        OwnedSession *owned = leaving->owned;
-        KeptOutput output = { .fd = -1 };
-        const SessionStream *stream = &owned->stream;
-
-        if (!stream->pump->ops->files(stream->output, &output.fd, &output.outbox_fd))
-                return;
-        output.is_pipe = fd_is_pipe(output.fd);
-        if (keeper_has_room(keeper, kept->user, KEPT_OUTPUT_DESCRIPTORS) &&
-            kept_store_read(kept, &output, session_n_packets_read(owned->session)) > 0)
-                owned->is_read_kept = true;
-        fd_close(output.fd);
-}
-
-static void keeper_see_read(const Keeper *keeper, const Leaving *leaving, Kept *kept) {
-        OwnedSession *owned = leaving->owned;
-
-        if (kept->is_reading && !read_is_wanted(kept, owned)) {
-                kept->is_reading = owned->is_read_kept = false;
-                kept_update(kept, leaving);
-                kept_forget_read(kept);
-        }
-        if (!kept->is_reading && session_stream_is_read(&owned->stream) &&
-            !session_stream_is_done(&owned->stream))
-                keeper_begin_read(keeper, leaving, kept);
-}
-
-/* The store has that of the process before. */
-static void keeper_drop_spare(Kept *kept, const OwnedSession *owned) {
-        const SessionStream *stream = &owned->stream;
-        int fd, outbox_fd;
-
-        if (!kept->has_spare || !stream->output ||
-            !stream->pump->ops->files(stream->output, &fd, &outbox_fd))
-                return;
-        kept->has_spare = false;
-        fd_close(fd);
+        return kept->is_pipe && owned->is_finished;
 }
 
 /* Returns another number when something has changed. */
@@ -199,8 +147,10 @@ static uint64_t keeper_see(Keeper *keeper, const Leaving *leaving, uint64_t now)
                 owned->cannot_be_kept = true;
                 return 0;
         }
-        keeper_drop_spare(kept, owned);
-        keeper_see_read(keeper, leaving, kept);
+        if (kept->has_spare && find_output(owned, &output)) {
+                kept->has_spare = false;
+                fd_close(output.fd);
+        }
         kept->is_seen = true;
         kept_update(kept, leaving);
         kept_state_set_alive(&kept->state, now);
@@ -350,25 +300,6 @@ static int keeper_open_output(const Keeper *keeper,
         return r > 0 ? -EMFILE : r;
 }
 
-/* Without its descriptors the session is there to be read again, by another call. */
-static bool keeper_open_read(const Keeper *keeper,
-                             OwnedSession *owned,
-                             const KeptSession *state,
-                             const Config *config,
-                             Found *found) {
-        const Identity owner = { .uid = state->uid, .pid = (pid_t)state->pid };
-        const char *why;
-
-        if (!state->is_reading || state->has_output || found->output_fd < 0 || found->outbox_fd < 0)
-                return false;
-        return session_stream_open_kept_read(&owned->stream,
-                                             service_user_of(keeper->bus->service, &owner),
-                                             config,
-                                             &found->output_fd,
-                                             &found->outbox_fd,
-                                             &why) == 0;
-}
-
 static OwnedSession *owned_free(OwnedSession *owned) {
         if (owned)
                 owned->sessions->ops->free(owned);
@@ -404,17 +335,6 @@ static int keeper_show(OwnedSession *owned, const KeptSession *state) {
         return r;
 }
 
-/* Packets that had been read before a read began went elsewhere. */
-static void
-former_note_out(SessionFormer *former, const KeptSession *state, const SessionStream *stream) {
-        former->has_out = state->has_output || state->is_reading;
-        former->n_packets_out = state->is_reading ? state->n_read : 0;
-        if (!stream->output)
-                return;
-        former->n_packets_out = MAX(former->n_packets_out, session_stream_n_packets(stream));
-        former->said = session_stream_said(stream);
-}
-
 static int keeper_publish(Keeper *keeper,
                           const KeptSession *state,
                           Config **config,
@@ -431,8 +351,10 @@ static int keeper_publish(Keeper *keeper,
         r = keeper_open_output(keeper, owned, &options, *config, found);
         if (r != 0)
                 return r;
-        owned->is_read_kept = keeper_open_read(keeper, owned, state, *config, found);
-        former_note_out(former, state, &owned->stream);
+        if (options.has_output) {
+                former->n_packets_out = session_stream_n_packets(&owned->stream);
+                former->said = session_stream_said(&owned->stream);
+        }
         r = owned_session_restore(owned, keeper->bus->service, *config, &options, former, &error);
         if (r != 0)
                 return r;
@@ -442,22 +364,10 @@ static int keeper_publish(Keeper *keeper,
                 return r;
         owned->is_kept = true;
         owned->is_snapshot = state->is_snapshot != 0;
-        if (owned->stream.output)
+        if (state->has_output)
                 session_stream_go_on(&owned->stream);
-        found->is_read = owned->is_read_kept;
         TAKE(owned);
         return 0;
-}
-
-static void kept_describe_read(Kept *kept, const KeptSession *state, bool is_reading) {
-        kept->has_spare = state->has_output || is_reading;
-        if (!state->is_reading || state->has_output)
-                return;
-        kept->is_reading = is_reading;
-        kept->n_read = state->n_read;
-        kept->n_descriptors += KEPT_OUTPUT_DESCRIPTORS;
-        if (!is_reading)
-                kept_forget_read(kept);
 }
 
 static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
@@ -499,8 +409,8 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                                       &(Identity){ .uid = state.uid, .pid = (pid_t)state.pid }),
                       state.n_buffers,
                       &output);
+        kept->has_spare = state.has_output;
         r = keeper_publish(keeper, &state, &config, &former, found);
-        kept_describe_read(kept, &state, found->is_read);
         found->left_at = former.left_at;
         found->n_lost = former.n_lost;
         return r;

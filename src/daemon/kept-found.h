@@ -16,7 +16,6 @@ typedef struct Found {
         int state_fd;
         int output_fd, outbox_fd;
         uint64_t left_at, n_lost; /* of one that goes on */
-        bool is_read;             /* likewise, and so does a read of it */
         FormerBuffer buffers[SESSION_BUFFERS_MAX];
 } Found;
 

@@ -46,8 +46,6 @@ static int kept_write(Kept *kept, const Leaving *leaving) {
                 .allows_missing = options->allows_missing,
                 .detached = options->detached,
                 .has_output = options->has_output,
-                .is_reading = kept->is_reading,
-                .n_read = kept->n_read,
                 .is_snapshot = leaving->owned->is_snapshot,
                 .n_buffers = (uint32_t)session_n_buffers(session),
                 .n_config = (uint32_t)config->n_bytes,
@@ -70,12 +68,8 @@ static uint64_t revision_of(const Leaving *leaving) {
         return hash_add_text(revision, leaving->key) + session_options(session)->detached;
 }
 
-static uint64_t kept_revision(const Kept *kept, const Leaving *leaving) {
-        return hash_add(revision_of(leaving), kept->is_reading);
-}
-
 int kept_update(Kept *kept, const Leaving *leaving) {
-        const uint64_t revision = kept_revision(kept, leaving);
+        const uint64_t revision = revision_of(leaving);
 
         if (revision == kept->revision)
                 return 0;
@@ -98,47 +92,22 @@ static int kept_store_buffers(const Kept *kept, const Session *session) {
         return r;
 }
 
-static int kept_store_output(const Kept *kept, const KeptOutput *output) {
-        int r = kept_store_put(output->fd, kept->id, KEPT_STORE_OUTPUT, 0);
-
-        return r > 0 ? kept_store_put(output->outbox_fd, kept->id, KEPT_STORE_OUTBOX, 0) : r;
-}
-
-static void kept_forget_output(uint64_t id) {
-        kept_store_drop(id, KEPT_STORE_OUTPUT, 0);
-        kept_store_drop(id, KEPT_STORE_OUTBOX, 0);
-}
-
 /* The state is stored last, so a session that has one is complete. */
 int kept_store(const Kept *kept, const Session *session, const KeptOutput *output) {
         int r;
 
         r = kept_store_buffers(kept, session);
         if (r > 0 && output->fd >= 0)
-                r = kept_store_output(kept, output);
+                r = kept_store_put(output->fd, kept->id, KEPT_STORE_OUTPUT, 0);
+        if (r > 0 && output->fd >= 0)
+                r = kept_store_put(output->outbox_fd, kept->id, KEPT_STORE_OUTBOX, 0);
         return r > 0 ? kept_store_put(kept->state.fd, kept->id, KEPT_STORE_SESSION, 0) : r;
-}
-
-int kept_store_read(Kept *kept, const KeptOutput *output, uint64_t n_read) {
-        int r = kept_store_output(kept, output);
-
-        if (r <= 0)
-                return r;
-        kept->is_reading = true;
-        kept->is_pipe = output->is_pipe;
-        kept->n_read = n_read;
-        kept->n_descriptors += KEPT_OUTPUT_DESCRIPTORS;
-        return r;
-}
-
-void kept_forget_read(Kept *kept) {
-        kept_forget_output(kept->id);
-        kept->n_descriptors -= KEPT_OUTPUT_DESCRIPTORS;
 }
 
 void kept_forget(uint64_t id, size_t n_buffers) {
         kept_store_drop(id, KEPT_STORE_SESSION, 0);
-        kept_forget_output(id);
+        kept_store_drop(id, KEPT_STORE_OUTPUT, 0);
+        kept_store_drop(id, KEPT_STORE_OUTBOX, 0);
         for (size_t i = 0; i < n_buffers; i++) {
                 kept_store_drop(id, KEPT_STORE_INDEX, i);
                 kept_store_drop(id, KEPT_STORE_SEGMENTS, i);
@@ -161,7 +130,7 @@ void kept_describe(Kept *kept, uid_t user, size_t n_buffers, const KeptOutput *o
         kept->n_buffers = n_buffers;
         kept->has_output = output->fd >= 0;
         kept->is_pipe = output->is_pipe;
-        kept->n_descriptors = 1 + 2 * kept->n_buffers + KEPT_OUTPUT_DESCRIPTORS * kept->has_output;
+        kept->n_descriptors = 1 + 2 * kept->n_buffers + 2 * kept->has_output;
 }
 
 int kept_find(Kept **ret, uint64_t id, int state_fd) {

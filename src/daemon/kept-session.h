@@ -17,8 +17,6 @@ typedef struct Leaving {
         const char *key;   /* of one of Perfetto's consumer port; empty: it is of the bus */
 } Leaving;
 
-#define KEPT_OUTPUT_DESCRIPTORS 2
-
 /* An output as it is put into the store; fd -1: there is none. */
 typedef struct KeptOutput {
         int fd, outbox_fd;
@@ -34,9 +32,7 @@ typedef struct Kept {
         uid_t user;
         size_t n_descriptors;
         bool has_output, is_pipe;
-        bool is_reading; /* the output of a read is in the store */
-        uint64_t n_read; /* packets that had been read before that began */
-        bool has_spare;  /* the output gives a descriptor once more than is needed */
+        bool has_spare; /* the output gives a descriptor once more than is needed */
         bool is_seen;
 } Kept;
 
@@ -54,9 +50,5 @@ DEFINE_CLEANUP(Kept *, kept_free)
 int kept_update(Kept *kept, const Leaving *leaving);
 /* Puts all of it into the store. 1, 0 when nobody keeps it, or a negative errno. */
 int kept_store(const Kept *kept, const Session *session, const KeptOutput *output);
-/* Puts the output of a read into the store, to which kept_update() then refers; and takes it out again, when it does so
- * no longer. The first returns what kept_store() does. */
-int kept_store_read(Kept *kept, const KeptOutput *output, uint64_t n_read);
-void kept_forget_read(Kept *kept);
 /* Takes it out of the store, with its first n_buffers buffers. */
 void kept_forget(uint64_t id, size_t n_buffers);

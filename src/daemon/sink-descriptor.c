@@ -34,19 +34,6 @@ static int file_type(int fd, mode_t *ret) {
         return 0;
 }
 
-bool sink_find_place(int fd, SinkPlace *ret) {
-        struct statx st;
-
-        if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
-                return false;
-        *ret = (SinkPlace){
-                .inode = st.stx_ino,
-                .device_major = st.stx_dev_major,
-                .device_minor = st.stx_dev_minor,
-        };
-        return true;
-}
-
 const char *sink_why_unusable(int fd, bool *ret_is_regular) {
         const int flags = fcntl(fd, F_GETFL);
         mode_t type;

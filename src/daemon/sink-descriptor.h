@@ -10,16 +10,6 @@
  */
 
 #include <stdbool.h>
-#include <stdint.h>
-
-/* Which file or pipe a descriptor is of, as the kernel knows it without asking the file system. */
-typedef struct SinkPlace {
-        uint64_t inode;
-        uint32_t device_major, device_minor;
-} SinkPlace;
-
-/* Returns false if it cannot be examined. */
-bool sink_find_place(int fd, SinkPlace *ret);
 
 /* For the main thread: checks the descriptor without asking its file system. Returns NULL if it may be written to.
  * Otherwise the reason, and what to do. */

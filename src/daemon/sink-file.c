@@ -244,7 +244,7 @@ int sink_file_resume(SinkFile *file) {
         if (!file->is_regular)
                 return outbox_moved(file->outbox, &file->n_skipped) ? 0 : -EINTR;
         r = sink_file_check(file);
-        if (r < 0 || !outbox_has_begun(file->outbox))
+        if (r < 0 || file->n_written == 0)
                 return r;
         end = file->began_at + (off_t)file->n_written;
         sink_file_cut_back(file, end);

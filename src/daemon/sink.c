@@ -87,9 +87,6 @@ struct Output {
         sd_event_source *source;
         OutputChanged changed;
         void *userdata;
-        SinkPlace place;
-        bool has_place;
-        bool has_begun; /* the thread has told whether it can be kept, or nobody asks */
 };
 
 /* All workers, to count those of each user. */
@@ -422,10 +419,8 @@ static int on_progress(sd_event_source *source, int fd, uint32_t events, void *u
         Output *output = userdata;
         uint64_t n;
 
-        if (read(fd, &n, sizeof(n)) <= 0)
-                return 0;
-        output->has_begun = true;
-        output->changed(output->userdata);
+        if (read(fd, &n, sizeof(n)) > 0)
+                output->changed(output->userdata);
         return 0;
 }
 
@@ -485,13 +480,7 @@ static int sink_open(Output **ret,
                 sink_worker_unref(worker);
                 return -ENOMEM;
         }
-        *output = (Output){
-                .worker = worker,
-                .changed = changed,
-                .userdata = userdata,
-                .has_begun = !worker->outbox.head,
-        };
-        output->has_place = sink_find_place(fd, &output->place);
+        *output = (Output){ .worker = worker, .changed = changed, .userdata = userdata };
         r = sd_event_add_io(host, &output->source, worker->progress, EPOLLIN, on_progress, output);
         if (r >= 0) {
                 worker->file.fd = fd;
@@ -516,8 +505,8 @@ static size_t sink_room(Output *output) {
         size_t room = 0;
 
         pthread_mutex_lock(&worker->lock);
-        if (output->has_begun && worker->n_batches < SINK_BATCHES_MAX &&
-            worker->n_bytes < SINK_QUEUE_BYTES_MAX && !sink_outbox_is_full(worker))
+        if (worker->n_batches < SINK_BATCHES_MAX && worker->n_bytes < SINK_QUEUE_BYTES_MAX &&
+            !sink_outbox_is_full(worker))
                 room = SINK_QUEUE_BYTES_MAX - worker->n_bytes;
         pthread_mutex_unlock(&worker->lock);
         return room;
@@ -660,15 +649,6 @@ static bool sink_files(Output *output, int *ret_fd, int *ret_outbox) {
         return *ret_fd >= 0;
 }
 
-static bool sink_is_same(Output *output, int fd) {
-        SinkPlace place;
-
-        return output->has_place && sink_find_place(fd, &place) &&
-               place.inode == output->place.inode &&
-               place.device_major == output->place.device_major &&
-               place.device_minor == output->place.device_minor;
-}
-
 static uint64_t sink_n_moved(Output *output) {
         return output->worker->file.n_moved;
 }
@@ -683,7 +663,6 @@ const OutputOps sink_output_ops = {
         .n_packets = sink_n_packets,
         .said = sink_said,
         .files = sink_files,
-        .is_same = sink_is_same,
         .has_end = sink_has_end,
         .n_lost = sink_n_lost,
         .copy = sink_copy,

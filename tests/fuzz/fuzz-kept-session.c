@@ -87,7 +87,6 @@ world_restore(World *world, Session **ret, const char *text, const void *past, s
                 .left_at = 2 * S,
                 .buffers = &world->files,
                 .n_buffers = 1,
-                .has_out = n_past % 2,
                 .past = past,
                 .n_past = n_past,
         };

@@ -85,7 +85,7 @@ static void session_count_lost(Session *session, SessionFormer *former) {
         const uint64_t n_read = session_n_packets_read(session);
 
         former->n_lost = 0;
-        if (!former->has_out || n_read <= former->n_packets_out)
+        if (!session->options.has_output || n_read <= former->n_packets_out)
                 return;
         former->n_lost = n_read - former->n_packets_out;
         session->producers_dropped = add_saturated(session->producers_dropped, former->n_lost);

@@ -20,11 +20,11 @@ typedef struct SessionFormer {
         uint64_t cloned_from; /* 0: no clone. One has stopped, and no sources or triggers */
         uint64_t left_at;     /* the last that is known of the service that is gone */
         FormerBuffer *buffers;
-        size_t n_buffers;       /* as many as the config has */
-        bool has_out;           /* packets are written, to an output of its own or by a read: */
-        uint64_t n_packets_out; /* that have come out of the buffers to where they are written */
-        uint64_t said;          /* session_said() of what has come there */
-        const void *past;       /* as session_put_past() has written it; empty: it was recording */
+        size_t n_buffers; /* as many as the config has */
+        uint64_t
+                n_packets_out; /* that have come out of the buffers to where they are written; of one with an output */
+        uint64_t said;    /* session_said() of what has come there */
+        const void *past; /* as session_put_past() has written it; empty: it was recording */
         size_t n_past;
         const uint64_t *producers; /* that are to be restored: see producer-restore.h */
         size_t n_producers;

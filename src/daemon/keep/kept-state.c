@@ -11,7 +11,7 @@
 #include "shared/hash.h"
 
 #define KEPT_STATE_MAGIC  UINT64_C(0x6574617473205444) /* "DT state" */
-#define KEPT_STATE_LAYOUT 6
+#define KEPT_STATE_LAYOUT 5
 #define RECORD_BYTES_MAX  (sizeof(KeptSession) + CONFIG_BYTES_MAX + KEPT_STATE_PAST_BYTES_MAX)
 #define HALF_BYTES        ALIGN_UP(sizeof(RecordHead) + RECORD_BYTES_MAX, (size_t)MAPPING_ALIGNMENT)
 

@@ -26,8 +26,6 @@ typedef struct KeptSession {
         uint32_t scope;
         uint32_t is_public, is_partial, allows_missing;
         uint32_t detached, has_output;
-        uint32_t is_reading;  /* a read of it is being written: its output and outbox are there */
-        uint64_t n_read;      /* packets that had been read before that began */
         uint32_t is_snapshot; /* a trigger has asked for the session, and nobody has fetched it */
         char owner[KEPT_OWNER_MAX + 1]; /* its connection's name, if it is not detached */
         char key[KEPT_KEY_MAX + 1]; /* its key on Perfetto's consumer port; empty: not from there */

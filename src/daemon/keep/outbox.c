@@ -10,7 +10,7 @@
 #include "shared/macro.h"
 
 #define OUTBOX_MAGIC  UINT64_C(0x786f622074754f44) /* text, in little-endian order */
-#define OUTBOX_LAYOUT 3
+#define OUTBOX_LAYOUT 2
 #define NO_CELL       UINT32_MAX
 #define IS_FULL       (UINT64_C(1) << 63)
 #define MOVED_BITS    40 /* of a position in a batch; the batch's number is above them */
@@ -27,7 +27,7 @@ typedef struct OutboxEntry {
 struct OutboxHead {
         uint64_t magic; /* stored last */
         uint32_t layout, cell_bytes;
-        uint64_t began_at;        /* and one; 0: not yet */
+        uint64_t began_at;
         uint64_t n_pushed, n_put; /* each is stored last, after everything that it refers to */
         uint64_t announced, confirmed;
         OutboxEntry entries[OUTBOX_BATCHES_MAX];
@@ -193,15 +193,11 @@ bool outbox_moved(const Outbox *box, uint64_t *ret) {
 }
 
 void outbox_begin(Outbox *box, uint64_t offset) {
-        __atomic_store_n(&box->head->began_at, offset + 1, __ATOMIC_RELEASE);
-}
-
-bool outbox_has_begun(const Outbox *box) {
-        return box->head->began_at > 0;
+        __atomic_store_n(&box->head->began_at, offset, __ATOMIC_RELEASE);
 }
 
 uint64_t outbox_began_at(const Outbox *box) {
-        return box->head->began_at > 0 ? box->head->began_at - 1 : 0;
+        return box->head->began_at;
 }
 
 uint64_t outbox_written(const Outbox *box, bool *ret_is_full) {

@@ -67,7 +67,6 @@ bool outbox_moved(const Outbox *box, uint64_t *ret);
 
 /* Where the output begins, before the first batch is put. */
 void outbox_begin(Outbox *box, uint64_t offset);
-bool outbox_has_begun(const Outbox *box);
 uint64_t outbox_began_at(const Outbox *box);
 
 /* The output's size after the last batch that was put; is_full may be NULL. */

@@ -68,13 +68,9 @@ typedef struct OutputOps {
         uint64_t (*said)(Output *output);      /* likewise */
 
         /* The descriptors that another process needs to continue the output, once it is known that closing them
-         * makes nobody wait. Returns false if that is not known yet, or not so. There is no room for batches of
-         * one with is_kept before it is known, so that they can be put into the store before anything is pushed. The
-         * caller closes *ret_fd, but not *ret_outbox. */
+         * makes nobody wait. Returns false if that is not known yet, or not so. The caller closes *ret_fd, but
+         * not *ret_outbox. */
         bool (*files)(Output *output, int *ret_fd, int *ret_outbox);
-
-        /* Whether the output writes to the file or pipe of this descriptor. */
-        bool (*is_same)(Output *output, int fd);
 
         /* Whether the end was pushed, also by the earlier process. */
         bool (*has_end)(Output *output);

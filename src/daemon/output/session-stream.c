@@ -135,42 +135,15 @@ uint64_t session_stream_said(const SessionStream *output) {
         return output->pump->ops->said(output->output);
 }
 
-static int output_open_read(SessionStream *output,
-                            const OutputOptions *options,
-                            int *fd,
-                            const char **ret_why) {
-        int r = output_open(output, options, fd, ret_why);
+int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why) {
+        const OutputOptions options =
+                output_options(output, user, session_config(output->session)->pb);
+        int r;
 
+        r = output_open(output, &options, fd, ret_why);
         if (r == 0)
                 output->is_due = true;
         return r;
-}
-
-int session_stream_open_read(SessionStream *output,
-                             uid_t user,
-                             const Config *config,
-                             int *fd,
-                             const char **ret_why) {
-        const OutputOptions options = output_options(output, user, config->pb);
-
-        return output_open_read(output, &options, fd, ret_why);
-}
-
-int session_stream_open_kept_read(SessionStream *output,
-                                  uid_t user,
-                                  const Config *config,
-                                  int *fd,
-                                  int *outbox,
-                                  const char **ret_why) {
-        OutputOptions options = output_options(output, user, config->pb);
-
-        options.is_kept = true;
-        options.outbox = *outbox >= 0 ? outbox : NULL;
-        return output_open_read(output, &options, fd, ret_why);
-}
-
-bool session_stream_is_same(const SessionStream *output, int fd) {
-        return output->output && output->pump->ops->is_same(output->output, fd);
 }
 
 void session_stream_copy(SessionStream *output, const SessionStream *original) {

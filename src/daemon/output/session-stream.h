@@ -91,22 +91,8 @@ uint64_t session_stream_n_packets(const SessionStream *output);
 /* The value of session_said() for the last batch that was pushed. */
 uint64_t session_stream_said(const SessionStream *output);
 
-/* Begins a read of what a session of this config holds now; the session must have no output of its own. */
-int session_stream_open_read(SessionStream *output,
-                             uid_t user,
-                             const Config *config,
-                             int *fd,
-                             const char **ret_why);
-/* The same for a session that another process can continue. That process goes on with the read, of which it has the
- * outbox; `outbox` is -1 in the first process, and is taken over like `fd`. */
-int session_stream_open_kept_read(SessionStream *output,
-                                  uid_t user,
-                                  const Config *config,
-                                  int *fd,
-                                  int *outbox,
-                                  const char **ret_why);
-/* Whether the output, if there is any, writes to the file or pipe of this descriptor. */
-bool session_stream_is_same(const SessionStream *output, int fd);
+/* Begins a read of what the session holds now; the session must have no output of its own. */
+int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why);
 void session_stream_close(SessionStream *output);
 
 /* Whether the stream is a read. */

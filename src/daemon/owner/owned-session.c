@@ -218,11 +218,10 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
 static bool owned_session_is_ready(const OwnedSession *session) {
         const SessionState state = session_state(session->session);
 
-        if (session_stream_is_read(&session->stream) && !session->is_read_kept &&
-            !session_stream_is_done(&session->stream))
-                return false;
         if (!session->is_leaving)
                 return owned_session_is_finished(session);
+        if (session_stream_is_read(&session->stream) && !session_stream_is_done(&session->stream))
+                return false;
         return session->is_ready_to_leave && state != SESSION_FLUSHING && state != SESSION_STOPPING;
 }
 

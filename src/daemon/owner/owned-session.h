@@ -64,7 +64,6 @@ struct OwnedSession {
         bool is_finished; /* owned_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
         bool is_kept;           /* for the next process */
-        bool is_read_kept;      /* likewise a read that is its stream */
         bool cannot_be_kept;    /* for as long as the session exists */
         bool is_leaving;        /* this process ends, and another one continues the session: */
         bool is_ready_to_leave; /* everything that was recorded is in its buffers */

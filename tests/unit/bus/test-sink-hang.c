@@ -29,10 +29,6 @@ const char *sink_why_unusable(int fd, bool *ret_is_regular) {
         return NULL;
 }
 
-bool sink_find_place(int fd, SinkPlace *ret) {
-        return false;
-}
-
 int sink_check_file_system(int fd) {
         return 0;
 }

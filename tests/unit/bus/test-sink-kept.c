@@ -239,61 +239,6 @@ START_TEST(test_outbox_that_is_none_is_refused) {
 }
 END_TEST
 
-/* A file whose writer was killed within its first write. */
-START_TEST(test_first_batch_is_not_in_a_file_twice_either) {
-        Fixture f = {};
-
-        fixture_init(&f);
-        ck_assert_int_eq(write(f.file, "what was begun", 14), 14);
-        f.outbox = left_outbox(2, 0);
-        f.output = open_output(f.event, again(f.file), &f.outbox);
-        wait_until_done(f.event, f.output);
-        check_file(f.file, 2);
-        fixture_deinit(&f);
-}
-END_TEST
-
-/* So the descriptors are in the store before anything is read for it. */
-START_TEST(test_there_is_no_room_before_the_file_was_looked_at) {
-        int fd = -1, outbox_fd = -1;
-        Fixture f = {};
-
-        fixture_init(&f);
-        f.outbox = -1;
-        f.output = open_output(f.event, again(f.file), NULL);
-        for (int i = 0; i < 100 && fd < 0; i++) {
-                ck_assert_uint_eq(ops->room(f.output), 0);
-                sd_event_run(f.event, 100000);
-                ops->files(f.output, &fd, &outbox_fd);
-        }
-        ck_assert_int_ge(fd, 0);
-        ck_assert_uint_gt(ops->room(f.output), 0);
-        fd_close(fd);
-        fixture_deinit(&f);
-}
-END_TEST
-
-START_TEST(test_output_knows_its_file_again) {
-        int fds[2], other = memfd_create("file", MFD_CLOEXEC), same;
-        Fixture f = {};
-
-        fixture_init(&f);
-        f.outbox = -1;
-        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-        f.output = open_output(f.event, again(f.file), NULL);
-        same = again(f.file);
-        ck_assert(ops->is_same(f.output, same));
-        ck_assert(!ops->is_same(f.output, other));
-        ck_assert(!ops->is_same(f.output, fds[1]));
-        ck_assert(!ops->is_same(f.output, -1));
-        fd_close(same);
-        fd_close(other);
-        fd_close(fds[0]);
-        fd_close(fds[1]);
-        fixture_deinit(&f);
-}
-END_TEST
-
 START_TEST(test_files_of_which_closing_may_take_long_are_not_kept) {
         int fds[2], memfd = memfd_create("file", MFD_CLOEXEC),
                     proc = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -312,9 +257,6 @@ END_TEST
 TEST_MAIN("sink-kept",
           test_what_was_pushed_is_written_by_the_next_process,
           test_nothing_is_in_a_file_twice,
-          test_first_batch_is_not_in_a_file_twice_either,
-          test_there_is_no_room_before_the_file_was_looked_at,
-          test_output_knows_its_file_again,
           test_pipe_goes_on_within_a_batch,
           test_pipe_of_which_nobody_knows_fails,
           test_descriptors_for_the_store_are_there_when_the_file_was_looked_at,

@@ -55,24 +55,6 @@ START_TEST(test_next_process_reads_what_was_written_last) {
 }
 END_TEST
 
-START_TEST(test_next_process_knows_of_a_read) {
-        KeptSession session = a_session(3, "a config");
-        KeptState state, found;
-        uint8_t *bytes;
-
-        session.is_reading = 1;
-        session.n_read = 12;
-        ck_assert_int_eq(kept_state_new(&state), 0);
-        ck_assert_int_eq(kept_state_write(&state, &session, "a config", NULL), 0);
-        find(&found, &state);
-        ck_assert_int_eq(kept_state_read(&found, &session, &bytes), 0);
-        ck_assert(session.is_reading && session.n_read == 12 && !session.has_output);
-        free(bytes);
-        kept_state_deinit(&found);
-        kept_state_deinit(&state);
-}
-END_TEST
-
 START_TEST(test_state_without_a_record_is_broken) {
         KeptSession session;
         KeptState state;
@@ -168,7 +150,6 @@ END_TEST
 
 TEST_MAIN("kept-state",
           test_next_process_reads_what_was_written_last,
-          test_next_process_knows_of_a_read,
           test_state_without_a_record_is_broken,
           test_record_in_which_a_byte_is_wrong_is_refused,
           test_file_that_is_no_state_is_refused_and_stays,

@@ -212,7 +212,6 @@ static int check_readable(BusSession *session, sd_bus_error *error) {
                         error,
                         BUS_ERROR_WRONG_STATE,
                         "cannot read: the session writes to its output; read that instead");
-        bus_session_end_read(session);
         if (session->owned.stream.output)
                 return bus_error_set(error,
                                      BUS_ERROR_WRONG_STATE,
@@ -260,18 +259,6 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
         return reply_data(message, &data, more);
 }
 
-/* The earlier process may have had the same call, and be gone before it could reply. */
-static int
-read_or_go_on(BusSession *session, sd_bus_message *message, int *fd, sd_bus_error *error) {
-        Client *client = session->bus->caller;
-        int r;
-
-        if (bus_session_read_goes_on(session, *fd))
-                return bus_session_await_read(session, client, message, error);
-        r = check_readable(session, error);
-        return r < 0 ? r : bus_session_read_into(session, client, message, fd, error);
-}
-
 static int method_read_into(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
         const Client *client = session->bus->caller;
@@ -280,13 +267,13 @@ static int method_read_into(sd_bus_message *message, void *userdata, sd_bus_erro
         r = sd_bus_message_read(message, "h", &stand_in);
         if (r < 0)
                 return r;
-        r = bus_session_check_own(session, error);
+        r = check_readable(session, error);
         if (r < 0)
                 return r;
         r = passed_fd_take(&fd, stand_in, error);
         if (r < 0)
                 return r;
-        r = read_or_go_on(session, message, &fd, error);
+        r = bus_session_read_into(session, session->bus->caller, message, &fd, error);
         passed_fd_close(client, fd);
         return r;
 }

@@ -15,17 +15,6 @@ int bus_session_open_output(BusSession *session,
                             int *fd,
                             sd_bus_error *error);
 
-/* A read that the earlier process had begun goes on without its caller. Closes it if it is done, and nobody has
- * asked for its outcome. */
-void bus_session_end_read(BusSession *session);
-/* Whether such a read writes to the file or pipe of this descriptor: the caller has come back to it. */
-bool bus_session_read_goes_on(const BusSession *session, int fd);
-/* Replies when it is done. */
-int bus_session_await_read(BusSession *session,
-                           Client *client,
-                           sd_bus_message *message,
-                           sd_bus_error *error);
-
 /* Sends everything that can be read now to `fd`, which is taken over on success only. */
 int bus_session_read_into(BusSession *session,
                           Client *client,
