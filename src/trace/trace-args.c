@@ -120,3 +120,14 @@ uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const Trace
                 store->budget.is_over = true;
         return set;
 }
+
+uint32_t trace_arg_sets_join(TraceArgSets *sets,
+                             TraceStore *store,
+                             TraceArgs *scratch,
+                             uint32_t first,
+                             uint32_t second) {
+        trace_args_clear(scratch);
+        trace_args_add_set(scratch, store, first);
+        trace_args_add_set(scratch, store, second);
+        return trace_arg_sets_store(sets, store, scratch);
+}

@@ -49,3 +49,10 @@ void trace_arg_sets_deinit(TraceArgSets *sets);
 
 /* Returns the set's number, or TRACE_NONE if the set is empty or there is no room. */
 uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const TraceArgs *args);
+
+/* Stores the arguments of two sets as one. `scratch` is overwritten. Returns what trace_arg_sets_store() does. */
+uint32_t trace_arg_sets_join(TraceArgSets *sets,
+                             TraceStore *store,
+                             TraceArgs *scratch,
+                             uint32_t first,
+                             uint32_t second);

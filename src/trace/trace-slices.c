@@ -177,12 +177,9 @@ static void slice_add_args(TraceSlices *slices, uint32_t row, uint32_t args) {
 
         if (args == TRACE_NONE)
                 return;
-        if (before != TRACE_NONE) {
-                trace_args_clear(&slices->merged);
-                trace_args_add_set(&slices->merged, slices->store, before);
-                trace_args_add_set(&slices->merged, slices->store, args);
-                args = trace_arg_sets_store(slices->sets, slices->store, &slices->merged);
-        }
+        if (before != TRACE_NONE)
+                args = trace_arg_sets_join(
+                        slices->sets, slices->store, &slices->merged, before, args);
         trace_table_set(table, SLICE_ARGS, row, args);
 }
 

@@ -33,14 +33,15 @@ static TraceTable *process_table(const TraceThreads *threads) {
         return trace_store_table(threads->store, TRACE_TABLE_PROCESS);
 }
 
+static inline TraceRecentThread *threads_recent(TraceThreads *threads, int32_t tid) {
+        return &threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT];
+}
+
 /* No thread has a number below zero, except in a damaged file. The table of threads keeps one of them as no number, so
  * that it would not be found here when it is renamed or ends. */
 static void threads_set_recent(TraceThreads *threads, int32_t tid, uint32_t utid) {
-        if (tid < 0)
-                return;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid = tid;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = utid;
-        threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = 0;
+        if (tid >= 0)
+                *threads_recent(threads, tid) = (TraceRecentThread){ .tid = tid, .utid = utid };
 }
 
 static void threads_forget_recent(TraceThreads *threads, int32_t tid) {
@@ -132,11 +133,11 @@ uint32_t trace_threads_start(TraceThreads *threads, int32_t tid, int64_t at_ns) 
 }
 
 uint32_t trace_threads_find(TraceThreads *threads, int32_t tid) {
+        const TraceRecentThread *recent = threads_recent(threads, tid);
         uint64_t utid;
 
-        if (LIKELY(threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid == tid &&
-                   threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid != TRACE_NONE))
-                return threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid;
+        if (LIKELY(recent->tid == tid && recent->utid != TRACE_NONE))
+                return recent->utid;
         utid = trace_map_find(&threads->tids, (uint32_t)tid);
         if (utid == TRACE_MAP_NONE || utid == TRACE_NONE || threads->threads[utid].is_dead)
                 return TRACE_NONE;
@@ -359,7 +360,7 @@ void trace_threads_name(TraceThreads *threads, uint32_t utid, uint32_t name, uin
         ThreadInfo *thread = &threads->threads[utid];
         uint32_t tid = trace_table_get(thread_table(threads), THREAD_TID, utid);
 
-        threads->recent[tid % TRACE_THREADS_RECENT].comm = 0;
+        threads_recent(threads, (int32_t)tid)->comm = 0;
         if (name == 0 || rank < thread->rank || (rank == thread->rank && name == thread->name))
                 return;
         thread->rank = rank;
@@ -369,18 +370,17 @@ void trace_threads_name(TraceThreads *threads, uint32_t utid, uint32_t name, uin
 
 /* Each switch says the thread's name, which is the same as before nearly always. */
 uint32_t trace_threads_run(TraceThreads *threads, int32_t tid, uint32_t comm) {
+        TraceRecentThread *recent = threads_recent(threads, tid);
         uint32_t utid;
 
-        if (LIKELY(threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].tid == tid &&
-                   threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm == comm &&
-                   threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid != TRACE_NONE))
-                return threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid;
+        if (LIKELY(recent->tid == tid && recent->comm == comm && recent->utid != TRACE_NONE))
+                return recent->utid;
         utid = trace_threads_get(threads, tid);
         if (utid == TRACE_NONE)
                 return utid;
         trace_threads_name(threads, utid, comm, TRACE_RANK_COMM);
         if (tid >= 0)
-                threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].comm = comm;
+                recent->comm = comm;
         return utid;
 }
 

@@ -28,6 +28,13 @@ enum {
 
 #define TRACE_THREADS_RECENT 1024
 
+typedef struct TraceRecentThread {
+        int32_t tid;
+        uint32_t utid;
+        uint32_t
+                comm; /* the name that trace_threads_run() set; 0: none, or another name was set since */
+} TraceRecentThread;
+
 typedef struct TraceThreads {
         TraceStore *store;
         TraceMap tids, pids; /* → the newest utid or upid, or TRACE_NONE */
@@ -35,12 +42,7 @@ typedef struct TraceThreads {
         struct ThreadInfo *threads;
         struct ProcessInfo *processes;
         size_t n_threads_allocated, n_processes_allocated;
-        struct {
-                int32_t tid;
-                uint32_t utid;
-                uint32_t
-                        comm; /* that trace_threads_run() named it last, unless something else did since; or 0 */
-        } recent[TRACE_THREADS_RECENT];
+        TraceRecentThread recent[TRACE_THREADS_RECENT];
         struct PendingPair *pending; /* pairs of the same process, though it is not known which */
         size_t n_pending, n_pending_allocated;
 } TraceThreads;

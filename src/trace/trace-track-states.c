@@ -20,12 +20,9 @@ state_add_args(TraceTrackStates *states, TraceTable *table, uint32_t row, uint32
 
         if (args == TRACE_NONE)
                 return;
-        if (before != TRACE_NONE) {
-                trace_args_clear(&states->merged);
-                trace_args_add_set(&states->merged, states->store, before);
-                trace_args_add_set(&states->merged, states->store, args);
-                args = trace_arg_sets_store(states->sets, states->store, &states->merged);
-        }
+        if (before != TRACE_NONE)
+                args = trace_arg_sets_join(
+                        states->sets, states->store, &states->merged, before, args);
         trace_table_set(table, TRACK_STATE_ARGS, row, args);
 }
 
