@@ -9,7 +9,7 @@
  * its number as its name.
  *
  * Reading a name takes tens of microseconds, and other programs may decide which ones are asked for. So only
- * PROGRAM_NAMES_READ are read within a short time, and the others stay numbers for now.
+ * PROGRAM_NAMES_READ are read within a short time; the other programs keep their numbers as names meanwhile.
  */
 
 #include <stdbool.h>

@@ -112,8 +112,9 @@ DEFINE_CLEANUP(dt_source *, source_free)
 /* Copies everything, or nothing. */
 int source_set_options(dt_source *source, const dt_source_options *options);
 
-/* The first appends all sources as a(sa{sv}); the second appends one that the connection's service does not know
- * yet as sa{sv}, and returns 1, or 0 if there is none. Both take what they append for registered. */
+/* The first appends all sources as a(sa{sv}). The second appends one source that the connection's service does not
+ * know yet, as sa{sv}, and returns 1; it returns 0 if the service knows all of them. Both note the sources that they
+ * append as registered. */
 int sources_append(sd_bus_message *call, unsigned connection);
 int sources_append_next(sd_bus_message *call, unsigned connection);
 

@@ -37,6 +37,6 @@ typedef struct QueryTable {
 } QueryTable;
 
 extern const QueryTable query_tables[];
-/* NULL: there is none with this name. */
+/* Returns NULL if no table has this name. */
 const QueryTable *query_table_find(const char *name, size_t n);
 size_t query_tables_count(void);

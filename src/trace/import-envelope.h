@@ -17,7 +17,8 @@
 
 typedef struct ImportEnvelope {
         TracePacket packet;
-        WireField payload; /* the last field that may be one; number 0: there is none */
+        WireField
+                payload; /* the last field that may be a payload; number 0: the packet has no payload */
         size_t n_bytes;
         bool is_malformed;
 } ImportEnvelope;

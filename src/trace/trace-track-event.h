@@ -24,7 +24,7 @@ typedef enum TraceEventType {
         TRACE_EVENT_END,
         TRACE_EVENT_INSTANT,
         TRACE_EVENT_COUNTER,
-        TRACE_EVENT_STATE,    /* its name is the new state; without one, there is none */
+        TRACE_EVENT_STATE,    /* its name is the new state; without a name, the state ends */
         TRACE_EVENT_COMPLETE, /* a slice that comes with its duration; not in TrackEvent */
         _TRACE_EVENT_TYPE_N,
 } TraceEventType;

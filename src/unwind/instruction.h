@@ -32,5 +32,5 @@ typedef struct Instruction {
         int32_t immediate;
 } Instruction;
 
-/* Returns false if it is none, or does not end within these bytes. */
+/* Returns false if the bytes are no instruction, or it does not end within them. */
 bool instruction_read(Instruction *ret, const uint8_t *bytes, size_t n_bytes);

@@ -47,7 +47,7 @@ typedef struct Reader {
 typedef struct Member {
         const char *name;
         void (*read)(Reader *reader, void *into, JsonToken token);
-        size_t offset; /* what the object is read into */
+        size_t offset; /* within the structure that the object is read into */
 } Member;
 
 /* The table ends with an entry without a name. */

@@ -113,7 +113,7 @@ typedef struct TraceBufferStats {
         uint64_t padding_bytes_cleared; /* of these, in segments that were used again */
         uint64_t packets_read;
         uint64_t readaheads_succeeded; /* packets put together from several chunks */
-        uint64_t readaheads_failed; /* attempts that found something missing, for now or for good */
+        uint64_t readaheads_failed;    /* attempts that found a part of the packet missing */
 } TraceBufferStats;
 
 /* A writer's complete and accepted chunks by the bytes in them, as in perfetto.protos.TraceStats: one bucket up

@@ -534,7 +534,8 @@ static void forget_sleeper(PerfSampler *sampler, const void *record, size_t n_by
  * Records
  */
 
-/* The process has found no room in the table. How often others' programs run is none of a user's business. */
+/* Counts a sample whose process has no room in the table. It is not counted in a recording of one user's programs: the
+ * process may be another user's, and the count would tell how often that one runs. */
 static void skip_sample(PerfSampler *sampler, const PerfSample *sample) {
         if (!sampler->settings->has_owner)
                 perf_writer_skip(&sampler->writer, sample->cpu, sample->time_ns);
